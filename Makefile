@@ -1,0 +1,110 @@
+# `make run` and `make test` need nothing but Python 3.11 or newer: everything else is installed into .venv,
+# at the versions and hashes in the lock files.
+
+.PHONY: help run test lint types unit bench lock clean
+.NOTPARALLEL:
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := help
+
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input -qq
+VENV_READY := $(VENV)/.ready
+RUN_READY := $(VENV)/.run-ready
+DEV_READY := $(VENV)/.dev-ready
+
+# A Python of your own choice: make run PYTHON=/path/to/python3
+PYTHON :=
+# More words for `cafi run`: make run ARGS="--agents builtin"
+ARGS :=
+
+# The extras that the lock files cover.
+LOCKED := --extra openai --group build
+
+# Prints the first Python that is new enough and can make virtual environments, or says what to do.
+define find_python
+too_old=; no_venv=; \
+for candidate in $(PYTHON) python3 python3.14 python3.13 python3.12 python3.11; do \
+  command -v "$$candidate" >/dev/null 2>&1 || continue; \
+  if ! "$$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then \
+    too_old="$$too_old $$candidate"; continue; \
+  fi; \
+  if ! "$$candidate" -c 'import ensurepip, venv' 2>/dev/null; then no_venv="$$candidate"; continue; fi; \
+  python="$$candidate"; break; \
+done; \
+if [ -z "$$python" ]; then \
+  if [ -n "$$no_venv" ]; then \
+    echo "$$no_venv cannot make virtual environments yet. On Debian or Ubuntu: sudo apt install python3-venv" >&2; \
+  elif [ -n "$$too_old" ]; then \
+    echo "CAFI needs Python 3.11 or newer; found only:$$too_old (too old). Install a newer Python and try again." >&2; \
+  else \
+    echo "CAFI needs Python 3.11 or newer; none was found. On Debian or Ubuntu: sudo apt install python3 python3-venv" >&2; \
+  fi; \
+  exit 1; \
+fi
+endef
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+run: $(RUN_READY) ## set up if needed, then start CAFI
+	@exec $(BIN)/cafi run $(ARGS)
+
+test: lint types unit ## everything CI checks: style, types, tests
+
+lint: $(DEV_READY) ## style and formatting
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+
+types: $(DEV_READY) ## static types
+	@$(BIN)/mypy
+
+unit: $(DEV_READY) ## the tests
+	@$(BIN)/pytest $(ARGS)
+
+bench: $(DEV_READY) ## the benchmarks
+	@$(BIN)/python -m benchmarks $(ARGS)
+
+# A .venv whose folder was moved, or whose Python is gone, no longer starts: then everything is made anew.
+ifneq ($(wildcard $(VENV_READY)),)
+ifneq ($(shell $(BIN)/python -c 'import sys; print(sys.prefix)' 2>/dev/null),$(shell cat $(VENV_READY)))
+.PHONY: $(VENV_READY) $(RUN_READY) $(DEV_READY)
+endif
+endif
+
+$(VENV_READY):
+	@python=; $(find_python); "$$python" -m venv --clear $(VENV)
+	@$(BIN)/python -c 'import sys; print(sys.prefix)' > $@
+
+$(RUN_READY): requirements.lock pyproject.toml | $(VENV_READY)
+	@echo "Setting up (first time takes about a minute) ..."
+	@$(PIP) install --require-hashes -r requirements.lock
+	@$(PIP) install --no-build-isolation --no-deps --editable .
+	@touch $@
+
+# The developer's lock holds everything that the other holds, at the same versions.
+$(DEV_READY): requirements-dev.lock requirements.lock pyproject.toml | $(VENV_READY)
+	@echo "Setting up for development (first time takes about a minute) ..."
+	@$(PIP) install --require-hashes -r requirements-dev.lock
+	@$(PIP) install --no-build-isolation --no-deps --editable .
+	@touch $(RUN_READY) $@
+
+COMPILE = build/lock/bin/uv pip compile pyproject.toml $(LOCKED) --universal --python-version 3.11 --upgrade \
+  --generate-hashes --no-emit-index-url --no-emit-find-links --no-header --no-annotate --quiet
+
+lock: ## renew both lock files at the newest versions
+	@python=; $(find_python); rm -rf build/lock && "$$python" -m venv build/lock
+	@build/lock/bin/python -m pip --disable-pip-version-check --no-input -qq install uv
+	@$(COMPILE) --group dev --output-file build/lock/dev.txt
+	@$(COMPILE) --constraint build/lock/dev.txt --output-file build/lock/run.txt
+	@if grep -nE '://|^-|[ @](/|\.)' build/lock/dev.txt build/lock/run.txt; then \
+	  echo "A lock file would name an address or a path; nothing was changed." >&2; exit 1; fi
+	@{ echo "# Everything CAFI runs with. Written by 'make lock'; do not edit."; cat build/lock/run.txt; } > requirements.lock
+	@{ echo "# Everything CAFI is developed and tested with. Written by 'make lock'; do not edit."; \
+	  cat build/lock/dev.txt; } > requirements-dev.lock
+	@rm -rf build/lock
+	@echo "Renewed requirements.lock and requirements-dev.lock."
+
+clean: ## remove .venv, caches and builds
+	@rm -rf $(VENV) build dist .pytest_cache .ruff_cache .mypy_cache .hypothesis
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

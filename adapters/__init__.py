@@ -1,0 +1,1 @@
+"""Thin adapters, one a platform, and what they share around a turn."""

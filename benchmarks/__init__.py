@@ -1,0 +1,1 @@
+"""What a turn costs in processor time, seconds and calls, measured against a model server of our own."""

@@ -1,0 +1,87 @@
+"""`cafi ask`: one turn, as lines or as the JSON of the public contract."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from adapters.session import SessionState
+from bots.compose import Application
+from engine.conversation import active_after, messages_from
+from engine.exceptions import ConfigurationError
+from engine.files import read_text
+from engine.settings import Limits
+from engine.types import Conversation, Turn
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Answered:
+    """A turn as it was shown, and how long it took in seconds."""
+
+    turn: Turn
+    titles: tuple[str, ...]
+    seconds: float
+
+
+async def answer(application: Application, text: str, history: Path | None) -> Answered:
+    """Run one turn; raises ConfigurationError for settings and history files that cannot be used."""
+    async with application.closing:
+        session = application.session
+        state = session.start()
+        if history is not None:
+            limits = session.engine.assistants[state.conversation.assistant].settings.limits
+            state = SessionState(conversation=_with_history(state.conversation, history, limits))
+        begun = time.monotonic()
+        turn: Turn | None = None
+        async for outgoing in session.handle(state, text):
+            turn = outgoing.turn or turn
+        assert turn is not None, "the last message of a turn carries the turn"  # noqa: S101 - contract of Session
+        knowledge = session.engine.assistants[turn.conversation.assistant].knowledge
+        titles = tuple(f"“{one.title}” ({one.id})" for one in knowledge.pick(turn.reply.citations))
+        return Answered(turn=turn, titles=titles, seconds=time.monotonic() - begun)
+
+
+def as_document(answered: Answered) -> dict[str, Any]:
+    """The JSON of `ask --json`."""
+    turn = answered.turn
+    return {
+        "reply": turn.reply.text,
+        "citations": list(turn.reply.citations),
+        "decision": str(turn.review.decision),
+        "urgency": str(turn.urgency.level),
+        "handoff": turn.reply.handoff,
+        "media": [{"file": one.file, "caption": one.caption, "alt": one.alt} for one in turn.reply.media],
+        "sources_in_context": list(turn.sources_in_context),
+        "reminders": [one.text for one in turn.conversation.reminders],
+        "usage": {
+            "llm_calls": turn.usage.llm_calls,
+            "prompt_tokens": turn.usage.prompt_tokens,
+            "completion_tokens": turn.usage.completion_tokens,
+        },
+        "seconds": round(answered.seconds, 3),
+    }
+
+
+def as_lines(answered: Answered) -> list[str]:
+    """The reply for a reader, with its sources."""
+    lines = [answered.turn.reply.text]
+    lines += [f"[picture: {one.caption}] {one.alt}" for one in answered.turn.reply.media]
+    if answered.titles:
+        lines.append(f"\nfrom: {'; '.join(answered.titles)}")
+    return lines
+
+
+def _with_history(conversation: Conversation, file: Path, limits: Limits) -> Conversation:
+    text = read_text(file, remedy="Check --history.")
+    try:
+        messages = messages_from(json.loads(text))
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ConfigurationError(
+            "Not a JSON list of messages.",
+            file=file,
+            remedy='Each needs "role" (user or assistant) and "content".',
+        ) from error
+    return replace(conversation, messages=messages, active=active_after(messages, limits))

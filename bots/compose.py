@@ -1,0 +1,250 @@
+"""The composition root: reads the files that settings point to, and builds everything. Tests call it with other parts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from pydantic import Field
+
+from adapters.crisis import CrisisReferral, load_referral
+from adapters.session import Session
+from bots.settings import CafiSettings
+from engine.agent import llm as agent
+from engine.agent.passages import PassageRanking
+from engine.agent.quoting import QuotingAgent
+from engine.agent.smalltalk import topic_list
+from engine.attempt import Assistant
+from engine.checks import private_sentences
+from engine.engine import Engine
+from engine.exceptions import ConfigurationError
+from engine.files import read_yaml
+from engine.judges import llm as judge
+from engine.judges.builtin import BuiltinRoleAndTone, BuiltinSourceFidelity, BuiltinUnsupportedClaims
+from engine.judges.lexicon import Lexicon
+from engine.judges.protocol import ROLE_AND_TONE, SOURCE_FIDELITY, UNSUPPORTED_CLAIMS, Judge
+from engine.knowledge.base import KnowledgeBase
+from engine.models.calling import PromptedModel
+from engine.models.protocol import ChatModel
+from engine.prompts import Prompts
+from engine.refiner import llm as refiner
+from engine.refiner.builtin import BuiltinRefiner, Disclaimer
+from engine.retrieval.search import Search
+from engine.retrieval.synonyms import Synonyms
+from engine.rules import RuleBook
+from engine.settings import AssistantSettings, Price, Strict
+from engine.stakes import Stakes
+from engine.team import Team
+from engine.texts import Texts
+from engine.types import Tier
+from engine.urgency import llm as urgency
+from engine.urgency.rules import UrgencyRules
+
+JUDGES = (SOURCE_FIDELITY, UNSUPPORTED_CLAIMS, ROLE_AND_TONE)
+
+
+class PriceTable(Strict):
+    """`config/prices.yaml`."""
+
+    currency: str = "USD"
+    as_of: str = ""
+    models: dict[str, Price] = Field(default_factory=dict)
+
+
+@dataclass(kw_only=True)
+class Application:
+    """Everything that runs, built on first use. `model` replaces the configured language model."""
+
+    settings: CafiSettings
+    model: ChatModel | None = None
+    closing: AsyncExitStack = field(default_factory=AsyncExitStack)
+
+    @cached_property
+    def chat_model(self) -> ChatModel | None:
+        """The language model, or None where only built-in agents run."""
+        if self.model is not None or not self.settings.uses_llm:
+            return self.model
+        models = self.settings.models
+        if models.api_key is None and models.base_url is None:
+            raise ConfigurationError(
+                "Language models are asked for, but neither a key nor an address is set.",
+                key="models.api_key",
+                remedy="Set CAFI_MODELS__API_KEY or CAFI_MODELS__BASE_URL, or use --agents builtin.",
+            )
+        try:
+            import stamina.instrumentation
+
+            from engine.models.openai_model import OpenAIModel
+        except ImportError as error:
+            raise ConfigurationError(
+                "The package 'openai' is not installed.",
+                key="agents",
+                remedy="Install cafi[openai], or use --agents builtin.",
+            ) from error
+        # Its default prints every retry on standard output, where only replies and JSON belong.
+        stamina.instrumentation.set_on_retry_hooks(())
+        model = OpenAIModel(models)
+        self.closing.push_async_callback(model.aclose)
+        return model
+
+    @cached_property
+    def prompts(self) -> Prompts:
+        """All prompt templates."""
+        return Prompts.load(self.settings.prompts_folder)
+
+    @cached_property
+    def lexicon(self) -> Lexicon:
+        """The word lists of the built-in judges."""
+        return Lexicon.load(self.settings.config_folder / "builtin_judges.yaml")
+
+    @cached_property
+    def referral(self) -> CrisisReferral:
+        """The crisis referral of the configured country."""
+        return load_referral(self.settings.config_folder / "crisis", self.settings.crisis.country)
+
+    @cached_property
+    def synonyms(self) -> Synonyms:
+        """What lay words mean, for every knowledge base."""
+        return Synonyms.load(self.settings.config_folder / "synonyms" / "en.yaml")
+
+    def search(self, knowledge: KnowledgeBase) -> Search:
+        """The search over a knowledge base."""
+        return Search.build(knowledge, synonyms=self.synonyms)
+
+    @cached_property
+    def stakes(self) -> Stakes:
+        """The high-stakes topics."""
+        return Stakes.load(self.settings.config_folder / "stakes.yaml")
+
+    @cached_property
+    def urgency_rules(self) -> UrgencyRules:
+        """The first urgency layer."""
+        return UrgencyRules.load(self.settings.config_folder / "urgency")
+
+    @cached_property
+    def prices(self) -> dict[str, Price]:
+        """What models cost, by name."""
+        return read_yaml(self.settings.config_folder / "prices.yaml", PriceTable).models
+
+    @cached_property
+    def session(self) -> Session:
+        """The shared turn of every platform."""
+        return Session(engine=self.engine, referral=self.referral)
+
+    @cached_property
+    def engine(self) -> Engine:
+        """The engine with every configured assistant."""
+        assistants = {name: self.assistant(name) for name in self.settings.assistants}
+        if self.settings.assistant not in assistants:
+            raise ConfigurationError(
+                f"The assistant {self.settings.assistant!r} is not among `assistants`.", key="assistant"
+            )
+        for name, assistant in assistants.items():
+            for handoff in assistant.settings.handoffs:
+                if handoff.to not in assistants:
+                    raise ConfigurationError(
+                        f"It hands off to {handoff.to!r}, which is not configured.",
+                        file=self.settings.config_folder / "assistants" / f"{name}.yaml",
+                        key="handoffs",
+                    )
+        return Engine(
+            assistants=assistants,
+            default=self.settings.assistant,
+            fast_layers=(self.urgency_rules,),
+            stakes=self.stakes,
+            budget=self.settings.budget,
+            prices=self.prices,
+        )
+
+    def assistant_settings(self, name: str) -> AssistantSettings:
+        """One assistant's file, its knowledge base as an absolute path."""
+        path = self.settings.config_folder / "assistants" / f"{name}.yaml"
+        read = read_yaml(path, AssistantSettings, remedy="Check `assistants` in the settings.")
+        folder = self.settings.config_folder.parent / read.knowledge_base
+        if self.settings.knowledge_base is not None and name == self.settings.assistant:
+            folder = self.settings.knowledge_base
+        return read.model_copy(update={"knowledge_base": folder})
+
+    def assistant(self, name: str) -> Assistant:
+        """One assistant with its knowledge base, search and teams."""
+        settings = self.assistant_settings(name)
+        knowledge = KnowledgeBase.load(settings.knowledge_base)
+        rules = RuleBook.load(self.settings.config_folder / "rules", settings.rules)
+        texts = Texts.load(self.settings.config_folder / "texts" / f"{settings.texts}.yaml")
+        search = self.search(knowledge)
+        builtin = self._builtin_team(knowledge, search, settings, texts)
+        model = self.chat_model
+        teams = (builtin,) if model is None else (self._llm_team(model, settings, knowledge, rules, texts), builtin)
+        return Assistant(
+            settings=settings,
+            knowledge=knowledge,
+            retriever=search,
+            texts=texts,
+            teams=teams,
+            private=private_sentences(*(rule.statement for rule in rules.rules)),
+        )
+
+    def _builtin_team(
+        self, knowledge: KnowledgeBase, search: Search, settings: AssistantSettings, texts: Texts
+    ) -> Team:
+        disclaimer = Disclaimer(
+            admission=texts.admission,
+            verification=texts.verification,
+            decline=texts.decline.format(topics=topic_list(settings)),
+        )
+        return Team(
+            agent=QuotingAgent(knowledge=knowledge, texts=texts, ranking=PassageRanking(knowledge, search)),
+            preliminary=self._builtin_judges(Tier.SMALL),
+            chief=self._builtin_judges(Tier.LARGE),
+            refiner=BuiltinRefiner(lexicon=self.lexicon, texts=disclaimer),
+            built_in=True,
+        )
+
+    def _builtin_judges(self, tier: Tier) -> dict[str, Judge]:
+        kinds = (BuiltinSourceFidelity, BuiltinUnsupportedClaims, BuiltinRoleAndTone)
+        judges: list[Judge] = [kind(lexicon=self.lexicon, tier=tier) for kind in kinds]
+        return {one.name: one for one in judges}
+
+    def _llm_team(
+        self,
+        model: ChatModel,
+        settings: AssistantSettings,
+        knowledge: KnowledgeBase,
+        rules: RuleBook,
+        texts: Texts,
+    ) -> Team:
+        def prompted(name: str, given: frozenset[str]) -> PromptedModel:
+            return PromptedModel(model=model, template=self.prompts.get(name).expect(given))
+
+        def judges(tier: Tier, label: str) -> Mapping[str, judge.LlmJudge]:
+            return {
+                name: judge.LlmJudge(
+                    name=name,
+                    tier=tier,
+                    prompted=prompted(f"{name}_{label}", judge.GIVEN),
+                    rules=rules.checked_by(name),
+                )
+                for name in JUDGES
+            }
+
+        return Team(
+            agent=agent.LlmAgent(
+                prompted=prompted("agent", agent.GIVEN),
+                knowledge=knowledge,
+                rules=rules,
+                wishes=texts.wishes,
+                whole=settings.context == "whole",
+            ),
+            preliminary=judges(Tier.SMALL, "preliminary"),
+            chief=judges(Tier.LARGE, "chief"),
+            refiner=refiner.LlmRefiner(prompted=prompted("refiner", refiner.GIVEN), rules=rules),
+            urgency=(urgency.LlmUrgency(prompted=prompted("urgency", urgency.GIVEN)),),
+        )
+
+
+def kb_folder(application: Application) -> Path:
+    """The knowledge base that `--kb` or the default assistant names."""
+    return application.assistant_settings(application.settings.assistant).knowledge_base

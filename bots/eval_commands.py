@@ -1,0 +1,192 @@
+"""`cafi eval`: measure urgency, retrieval and judges on labelled cases. Imports the laboratory only when it is used."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
+
+import typer
+
+from bots.options import AgentsOption, Config, Json, Kb, application, failing_calmly, print_json
+
+if TYPE_CHECKING:
+    from bots.compose import Application
+    from evaluation.judges import Judging
+
+eval_app = typer.Typer(no_args_is_help=True, help="Measure urgency, retrieval and judges on labelled cases.")
+Details = Annotated[bool, typer.Option("--details", help="Add every verdict to the JSON.")]
+
+
+@contextmanager
+def _progress(title: str, total: int) -> Iterator[Callable[[], None]]:
+    """A bar on standard error, and nothing where that is not a terminal."""
+    if not sys.stderr.isatty():
+        yield lambda: None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(title, total=total)
+        yield lambda: bar.advance(task)
+
+
+@eval_app.command()
+def retrieval(
+    questions: Annotated[Path, typer.Option(help="JSON Lines of id, question, relevant, kind.", metavar="FILE")],
+    config: Config = None,
+    kb: Kb = None,
+    agents: AgentsOption = None,
+    as_json: Json = False,
+) -> None:
+    """Does the search find the right sources, and does it know when none fits?
+
+    Example: cafi eval retrieval --questions questions.jsonl --kb knowledge_base/schizophrenia --json
+    """
+    from bots.compose import kb_folder
+    from engine.knowledge.base import KnowledgeBase
+    from evaluation.retrieval import measure, read_questions
+
+    with failing_calmly():
+        rows = read_questions(questions)
+        running = application(config, kb, agents)
+        search = running.search(KnowledgeBase.load(kb_folder(running)))
+        with _progress("questions", len(rows)) as advance:
+            _report(measure(rows, search, advance), as_json)
+
+
+@eval_app.command()
+def urgency(
+    messages: Annotated[
+        Path, typer.Option(help="JSON Lines of id, text or turns, label, category, lang.", metavar="FILE")
+    ],
+    config: Config = None,
+    kb: Kb = None,
+    agents: AgentsOption = None,
+    as_json: Json = False,
+) -> None:
+    """Is the crisis referral shown where it must be, and the answer left alone where it need not be?
+
+    Example: cafi eval urgency --messages messages.jsonl --agents builtin --json
+    """
+    from evaluation.urgency import measure, read_messages
+
+    async def run() -> dict[str, Any]:
+        running = application(config, kb, agents)
+        async with running.closing:
+            rows = read_messages(messages)
+            with _progress("messages", len(rows)) as advance:
+                return await measure(rows, running.engine.assess, advance, parallel=running.settings.parallel)
+
+    with failing_calmly():
+        _report(asyncio.run(run()), as_json)
+
+
+@eval_app.command()
+def judges(
+    scenarios: Annotated[
+        Path,
+        typer.Option(help="JSON Lines of id, source_id(s), user_message, reply and a label.", metavar="FILE"),
+    ],
+    tiers: Annotated[
+        str, typer.Option(help="filter: as in a turn. preliminary, chief: that tier alone.", metavar="NAME")
+    ] = "filter",
+    config: Config = None,
+    kb: Kb = None,
+    agents: AgentsOption = None,
+    details: Details = False,
+    as_json: Json = False,
+) -> None:
+    """Do the judges flag what people flagged, and leave alone what people accepted?
+
+    Example: cafi eval judges --scenarios scenarios.jsonl --kb my_manual --agents builtin --json
+    """
+    from evaluation.judges import measure, read_scenarios
+
+    async def run() -> dict[str, Any]:
+        running = application(config, kb, agents)
+        async with running.closing:
+            rows = read_scenarios(scenarios)
+            with _progress("scenarios", len(rows)) as advance:
+                return await measure(rows, _judging(running, tiers), advance)
+
+    with failing_calmly():
+        result = asyncio.run(run())
+        if not details:
+            result.pop("details", None)
+        _report(result, as_json)
+
+
+@eval_app.command()
+def conversations(
+    script: Annotated[Path, typer.Option(help="JSON Lines of id and says, a list of messages.", metavar="FILE")],
+    config: Config = None,
+    kb: Kb = None,
+    agents: AgentsOption = None,
+    details: Details = False,
+    as_json: Json = False,
+) -> None:
+    """Hold whole conversations from a script and count how the filter decided; --details adds the transcripts.
+
+    Example: cafi eval conversations --script evaluation/data/conversations.jsonl --agents builtin --json
+    """
+    from evaluation.conversing import converse, read_conversations
+
+    async def run() -> dict[str, Any]:
+        running = application(config, kb, agents)
+        async with running.closing:
+            rows = read_conversations(script)
+            with _progress("turns", sum(len(row.says) for row in rows)) as advance:
+                return await converse(rows, running.engine, advance, parallel=running.settings.parallel)
+
+    with failing_calmly():
+        result = asyncio.run(run())
+        if not details:
+            result.pop("transcripts", None)
+        _report(result, as_json)
+
+
+def _judging(running: Application, tiers: str) -> Judging:
+    """The configured judges over the knowledge base of the default assistant."""
+    from engine.exceptions import ConfigurationError
+    from evaluation.judges import Judging, Tiers
+
+    if tiers not in get_args(Tiers):
+        raise ConfigurationError(f"--tiers is {tiers!r}.", remedy=f"Use {', '.join(get_args(Tiers))}.")
+    assistant = running.assistant(running.settings.assistant)
+    return Judging(
+        team=assistant.teams[0],
+        knowledge=assistant.knowledge,
+        assistant=assistant.settings,
+        stakes=running.stakes,
+        tiers=cast(Tiers, tiers),
+        parallel=running.settings.parallel,
+    )
+
+
+def _report(result: dict[str, Any], as_json: bool) -> None:
+    if as_json:
+        print_json(result)
+        return
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(show_header=False)
+    for key, value in _flat(result):
+        table.add_row(key, value)
+    Console().print(table)
+
+
+def _flat(result: dict[str, Any], above: str = "") -> Iterator[tuple[str, str]]:
+    for key, value in result.items():
+        name = f"{above}{key}"
+        if isinstance(value, dict):
+            yield from _flat(value, f"{name} › ")
+        elif isinstance(value, list):
+            yield name, ", ".join(str(one) for one in value) or "none"
+        else:
+            yield name, "–" if value is None else str(value)

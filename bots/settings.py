@@ -1,0 +1,112 @@
+"""What an operator can set: a YAML file, environment variables over it, command-line options over both."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field, ValidationError
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, SettingsError
+
+from bots.paths import data_root
+from engine.exceptions import ConfigurationError
+from engine.files import line_of, parse_yaml, read_text
+from engine.settings import Budget, ModelSettings, Strict
+
+_REMEDY = "docs/reference/settings.md lists every key."
+Agents = Literal["auto", "builtin", "llm"]
+
+
+class CrisisSettings(Strict):
+    """Which country's contacts are shown where the person has not said."""
+
+    country: str = "international"
+
+
+class CafiSettings(BaseSettings):
+    """Everything configurable. Environment variables begin with CAFI_, levels are divided by two underscores."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="CAFI_",
+        env_nested_delimiter="__",
+        extra="forbid",
+        frozen=True,
+        env_ignore_empty=True,
+        hide_input_in_errors=True,  # it may be a key
+    )
+
+    agents: Agents = "auto"
+    assistant: str = "schizophrenia"
+    assistants: tuple[str, ...] = ("schizophrenia", "sleep")
+    knowledge_base: Path | None = None
+    config_folder: Path = data_root() / "config"
+    prompts_folder: Path = data_root() / "prompts"
+    models: ModelSettings = ModelSettings()
+    budget: Budget = Budget()
+    crisis: CrisisSettings = CrisisSettings()
+    parallel: int = Field(default=8, ge=1, description="cases measured at the same time by `cafi eval`")
+
+    @property
+    def uses_llm(self) -> bool:
+        """Whether language models are used: asked for, or a key or an address is configured."""
+        reachable = self.models.api_key is not None or self.models.base_url is not None
+        return self.agents == "llm" or (self.agents == "auto" and reachable)
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Environment over what is passed in: the file's content is passed in, options are laid over afterwards."""
+        return env_settings, init_settings
+
+
+def read_settings(file: Path | None = None, options: Mapping[str, Any] | None = None) -> CafiSettings:
+    """Settings from `file` (else config/cafi.yaml), the environment and options; raises ConfigurationError.
+
+    `OPENAI_API_KEY` serves as models.api_key where no other is set.
+    """
+    path = file or data_root() / "config" / "cafi.yaml"
+    text = read_text(path, remedy="Check --config.") if file is not None or path.exists() else ""
+    content: dict[str, Any] = parse_yaml(text, dict[str, Any] | None, path=path) or {}  # type: ignore[arg-type]
+    try:
+        settings = CafiSettings(**content)
+    except ValidationError as error:
+        raise _problem(error, path, text) from error
+    except SettingsError as error:
+        raise _unreadable(error) from None
+    changes = {key: value for key, value in (options or {}).items() if value is not None}
+    key = os.environ.get("OPENAI_API_KEY")
+    if key and settings.models.api_key is None and settings.models.base_url is None:
+        changes["models"] = ModelSettings.model_validate({**settings.models.model_dump(), "api_key": key})
+    return settings.model_copy(update=changes)
+
+
+def _problem(error: ValidationError, path: Path, text: str) -> ConfigurationError:
+    first = error.errors(include_url=False, include_input=False)[0]
+    key = ".".join(str(part) for part in first["loc"])
+    name = "CAFI_" + "__".join(str(part) for part in first["loc"]).upper()
+    message = {"extra_forbidden": "Unknown key"}.get(first["type"], first["msg"])
+    from_environment = name in os.environ
+    return ConfigurationError(
+        f"{message}.",
+        file=f"environment variable {name}" if from_environment else path,
+        line=None if from_environment else line_of(text, first["loc"]),
+        key=key,
+        remedy=_REMEDY,
+    )
+
+
+def _unreadable(error: SettingsError) -> ConfigurationError:
+    """A variable that holds a list or a group, and no JSON. The library's own words name the field only."""
+    field = re.search(r'field "(\w+)"', str(error))
+    key = field[1] if field else None
+    place = f"environment variable CAFI_{key.upper()}" if key else "environment"
+    return ConfigurationError("Not valid JSON.", file=place, key=key, remedy=_REMEDY)

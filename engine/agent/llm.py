@@ -1,0 +1,106 @@
+"""The agent with a language model: structured drafts from sources in context."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pydantic import BaseModel, ConfigDict
+
+from engine.agent.protocol import AgentTask
+from engine.knowledge.base import KnowledgeBase
+from engine.knowledge.source import Source
+from engine.models.calling import PromptedModel
+from engine.models.ledger import Ledger
+from engine.prompts import neutralise
+from engine.rules import RuleBook
+from engine.types import Basis, Draft, Message, Role, Wish
+
+
+class DraftOutput(BaseModel):
+    """The form of the agent's answer. Planning fields come first, so that the reply follows from them."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    requested_sources: list[str] = []
+    citations: list[str] = []
+    basis: Basis
+    reply: str
+    media: list[str] = []
+    handoff: str | None = None
+
+
+GIVEN = frozenset(
+    {
+        "assistant", "rules", "handoffs", "index", "whole", "max_words", "sources", "source_ids", "reminders",
+        "message", "high_stakes", "delusional_framing", "concern", "objection", "may_request",
+    }
+)  # fmt: skip
+"""The variables the agent's prompt may ask for."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LlmAgent:
+    """Drafts with a language model. `whole` puts every source into the static first message."""
+
+    prompted: PromptedModel
+    knowledge: KnowledgeBase
+    rules: RuleBook
+    wishes: dict[str, str]
+    whole: bool = False
+
+    async def draft(self, task: AgentTask, ledger: Ledger) -> Draft:
+        """One call to the model."""
+        variables = {**self._static(task), **self._dynamic(task)}
+        history = tuple(Message(role=one.role, content=neutralise(one.content)) for one in task.earlier)
+        output = await self.prompted.answer(variables, DraftOutput, ledger, history=_starting_with_user(history))
+        return Draft(
+            reply=output.reply.strip(),
+            citations=tuple(dict.fromkeys(output.citations)),
+            basis=output.basis,
+            requested_sources=tuple(dict.fromkeys(output.requested_sources)) if task.may_request else (),
+            media=tuple(dict.fromkeys(output.media)),
+            handoff=output.handoff or None,
+        )
+
+    def _static(self, task: AgentTask) -> dict[str, object]:
+        return {
+            "assistant": {
+                "name": task.assistant.name,
+                "audience": task.assistant.audience,
+                "condition": task.assistant.condition,
+            },
+            "rules": [rule.model_dump() for rule in self.rules.conduct],
+            "handoffs": [one.model_dump() for one in task.assistant.handoffs],
+            "index": self.knowledge.index,
+            "whole": [for_prompt(source) for source in self.knowledge.sources.values()] if self.whole else [],
+            "max_words": task.assistant.limits.reply_characters // 10,
+        }
+
+    def _dynamic(self, task: AgentTask) -> dict[str, object]:
+        wish = "" if task.wish is Wish.ANSWER else self.wishes[task.wish.value]
+        return {
+            "sources": [] if self.whole else [for_prompt(source) for source in task.sources],
+            "source_ids": [source.id for source in task.sources],
+            "reminders": [one.text for one in task.reminders],
+            "message": wish or task.message,
+            "high_stakes": task.high_stakes,
+            "delusional_framing": task.delusional_framing,
+            "concern": task.urgency.order > 0,
+            "objection": task.objection or "",
+            "may_request": task.may_request,
+        }
+
+
+def for_prompt(source: Source) -> dict[str, object]:
+    """A source as prompts show it: its text, and its local rules apart from it."""
+    return {
+        "id": source.id,
+        "title": source.title,
+        "notes": list(source.notes_for_agent()),
+        "text": source.text,
+    }
+
+
+def _starting_with_user(history: tuple[Message, ...]) -> tuple[Message, ...]:
+    """Some servers refuse a history that begins with the assistant; its welcome carries nothing."""
+    return history[1:] if history and history[0].role is Role.ASSISTANT else history

@@ -1,0 +1,85 @@
+"""Choosing what to quote: which passages of the sources in context answer a message best."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from engine.knowledge.base import KnowledgeBase
+from engine.knowledge.source import Passage, Source
+from engine.retrieval.search import Search
+from engine.retrieval.terms import Unit, tokens
+from engine.text import sentences, squash
+
+FIRST_SOURCE = 0.25
+"""What the order of the search counts beside the words: the first source has all of it, the second half."""
+FIRST_PASSAGE = 0.05
+"""What it counts that a passage opens its source."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Quotation:
+    """A passage of a source. `fit`: the share of the message it covers, 0 to 1; `score` orders passages."""
+
+    source: Source
+    passage: Passage
+    score: float
+    fit: float = 1.0
+
+
+class PassageRanking:
+    """Ranks passages by the words and synonyms they share with a message; built once a knowledge base."""
+
+    def __init__(self, knowledge: KnowledgeBase, search: Search) -> None:
+        self._reader, self._spelling = search.reader, search.spelling
+        self._tokens = {
+            (source.id, one.index): self._tokens_of(one)
+            for source in knowledge.sources.values()
+            for one in source.passages
+        }
+
+    def rank(self, message: str, sources: Sequence[Source]) -> list[Quotation]:
+        """Every passage of the sources, best first; earlier sources and earlier passages win a tie."""
+        pairs = [(source, passage) for source in sources for passage in source.passages]
+        held = [self._tokens[source.id, passage.index] for source, passage in pairs]
+        scores, fits = [0.0] * len(pairs), [0.0] * len(pairs)
+        total = said = 0.0
+        for unit in self._units(message):
+            shares = [_share(unit, one) for one in held]
+            # A word that every passage has says nothing about which of them answers.
+            rarity = unit.weight * math.log(1 + len(pairs) / (1 + sum(share > 0 for share in shares)))
+            total += rarity
+            said += unit.weight
+            scores = [score + rarity * share for score, share in zip(scores, shares, strict=True)]
+            fits = [fit + unit.weight * share for fit, share in zip(fits, shares, strict=True)]
+        order = {source.id: place for place, source in enumerate(sources)}
+        found = [
+            Quotation(
+                source=source,
+                passage=passage,
+                fit=fit / (said or 1.0),
+                score=score / (total or 1.0)
+                + FIRST_SOURCE / (1 + order[source.id])
+                + FIRST_PASSAGE / (1 + passage.index),
+            )
+            for (source, passage), score, fit in zip(pairs, scores, fits, strict=True)
+        ]
+        return sorted(found, key=lambda one: -one.score)
+
+    def _units(self, message: str) -> tuple[Unit, ...]:
+        words = [self._spelling.correct(word) for word in tokens(message)]
+        return self._reader.units(self._reader.read(words))
+
+    def _tokens_of(self, passage: Passage) -> frozenset[str]:
+        return frozenset(self._reader.index_tokens(self._reader.read(tokens(f"{passage.heading}\n{passage.text}"))))
+
+
+def _share(unit: Unit, held: frozenset[str]) -> float:
+    return max((share for stems, share in unit.alternatives if held.issuperset(stems)), default=0.0)
+
+
+def already_shown(passage: Passage, shown: Iterable[str]) -> bool:
+    """Whether the first sentence of a passage stands in one of the messages shown before."""
+    first = squash(sentences(passage.text)[0]) if sentences(passage.text) else ""
+    return any(first and first in squash(text) for text in shown)

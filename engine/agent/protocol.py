@@ -1,0 +1,42 @@
+"""What an agent gets for its draft, and what every agent can do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from engine.knowledge.source import Source
+from engine.models.ledger import Ledger
+from engine.retrieval.protocol import Hit
+from engine.settings import AssistantSettings
+from engine.types import Draft, Message, Reminder, UrgencyLevel, Wish
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AgentTask:
+    """One draft to write.
+
+    `sources` are in context, best first; `suggested` is what the search found for this message.
+    `objection` is why the last draft was sent back, `may_request` whether more sources can still be asked for.
+    """
+
+    assistant: AssistantSettings
+    message: str
+    wish: Wish = Wish.ANSWER
+    earlier: tuple[Message, ...] = ()
+    sources: tuple[Source, ...] = ()
+    suggested: tuple[Hit, ...] = ()
+    reminders: tuple[Reminder, ...] = ()
+    high_stakes: bool = False
+    delusional_framing: bool = False
+    urgency: UrgencyLevel = UrgencyLevel.NONE
+    objection: str | None = None
+    may_request: bool = True
+
+
+class Agent(Protocol):
+    """Drafts replies. Raises ModelError when its model gives nothing usable."""
+
+    async def draft(self, task: AgentTask, ledger: Ledger) -> Draft:
+        """Write one draft, or ask for sources in it."""
+        ...

@@ -1,0 +1,35 @@
+"""Greetings, thanks and questions about the bot itself: answered with fixed sentences, by exact phrases only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from engine.conversation import agrees
+from engine.settings import AssistantSettings
+from engine.texts import Texts
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SmallTalk:
+    """Recognises small talk; anything with a question in it is left to the sources."""
+
+    texts: Texts
+
+    def answer(self, message: str, assistant: AssistantSettings) -> str | None:
+        """A fixed reply, or None when the message wants more than that."""
+        texts = self.texts
+        for phrases, reply in (
+            (texts.about_questions, texts.about),
+            (texts.greetings, texts.greeting),
+            (texts.thankings, texts.thanks),
+            (texts.farewells, texts.farewell),
+        ):
+            if agrees(message, phrases):
+                return reply.format(name=assistant.name, condition=assistant.condition, topics=topic_list(assistant))
+        return None
+
+
+def topic_list(assistant: AssistantSettings, most: int = 4) -> str:
+    """Some topics of an assistant as part of a sentence."""
+    topics = list(assistant.topics[:most])
+    return f"{', '.join(topics[:-1])} or {topics[-1]}" if len(topics) > 1 else "".join(topics)

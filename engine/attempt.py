@@ -1,0 +1,171 @@
+"""One team's attempt at a turn: retrieve, draft, check, filter."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from engine.agent.protocol import AgentTask
+from engine.checks import CheckContext, failed_checks
+from engine.conversation import follow_up, recent, window
+from engine.exceptions import ModelOutputError
+from engine.filter import Filter, Filtered
+from engine.judges.protocol import Case
+from engine.knowledge.base import KnowledgeBase
+from engine.knowledge.source import Source
+from engine.models.ledger import Ledger
+from engine.retrieval.protocol import Hit, Retriever
+from engine.retrieval.questions import split
+from engine.settings import AssistantSettings
+from engine.stakes import Stakes
+from engine.team import Team
+from engine.texts import Texts
+from engine.types import Conversation, Draft, Outcome, Urgency, Wish
+
+CUT_OFF = "The last answer was cut off or not in the form asked for. Write a shorter one, in the exact form."
+SURE = 0.6
+"""From this score on a search result stands without the question before it."""
+NEAR = 0.8
+"""A further source comes into context only if it fits nearly as well as the best: each costs some hundred tokens."""
+NOTHING = Filtered(outcome=Outcome.FALLBACK, draft=None, stages=())
+
+
+@dataclass(frozen=True, kw_only=True)
+class Assistant:
+    """Everything one assistant works with. `teams` are tried in order; the last one cannot fail."""
+
+    settings: AssistantSettings
+    knowledge: KnowledgeBase
+    retriever: Retriever
+    texts: Texts
+    teams: tuple[Team, ...]
+    private: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Answer:
+    """A reply on its way: what was filtered, by whom, from which sources."""
+
+    filtered: Filtered
+    team: Team
+    in_context: tuple[str, ...]
+    failed_checks: tuple[str, ...] = ()
+    outage: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Attempt:
+    """One team's attempt at one turn: retrieve, draft, check, filter."""
+
+    stakes: Stakes
+    assistant: Assistant
+    team: Team
+    ledger: Ledger
+
+    async def answer(self, conversation: Conversation, text: str, wish: Wish, urgency: Urgency) -> Answer:
+        """Raises ModelError when the team's agent cannot be used."""
+        task = self._task(conversation, text, wish, urgency)
+        draft, task, failed = await self._drafted(task)
+        in_context = tuple(source.id for source in task.sources)
+        if draft is None:
+            return Answer(filtered=NOTHING, team=self.team, in_context=in_context, failed_checks=failed)
+        case = Case(
+            draft=draft,
+            message=text,
+            sources=self.assistant.knowledge.pick(draft.citations),
+            earlier=task.earlier,
+            high_stakes=self._high_stakes(text, draft),
+            delusional_framing=task.delusional_framing,
+            assistant_name=self.assistant.settings.name,
+            audience=self.assistant.settings.audience,
+            condition=self.assistant.settings.condition,
+        )
+        judged = Filter(team=self.team, knowledge=self.assistant.knowledge)
+        filtered = await judged.run(case, lambda one: failed_checks(one, self._context(text, task, one)), self.ledger)
+        return Answer(filtered=filtered, team=self.team, in_context=in_context, failed_checks=failed)
+
+    def _task(self, conversation: Conversation, text: str, wish: Wish, urgency: Urgency) -> AgentTask:
+        settings, knowledge = self.assistant.settings, self.assistant.knowledge
+        found: tuple[Hit, ...] = ()
+        if wish is Wish.ANSWER:
+            found = self._found(conversation, text)
+        whole = settings.context == "whole" and not self.team.built_in
+        ids = (
+            tuple(knowledge.sources) if whole else window(conversation, (hit.source for hit in found), settings.limits)
+        )
+        return AgentTask(
+            assistant=settings,
+            message=text,
+            wish=wish,
+            earlier=recent(conversation.messages, settings.limits.history_tokens),
+            sources=knowledge.pick(ids),
+            suggested=found,
+            reminders=conversation.reminders,
+            high_stakes=self._high_stakes(text),
+            delusional_framing=urgency.delusional_framing,
+            urgency=urgency.level,
+            may_request=settings.limits.source_requests > 0,
+        )
+
+    def _found(self, conversation: Conversation, text: str) -> tuple[Hit, ...]:
+        """The candidates of a search: the configured number, one more when the message asks several things.
+
+        A short message that finds nothing sure by itself is read together with the question before it.
+        """
+        wanted = self.assistant.settings.limits.prefetch_sources + (len(split(text)) > 1)
+        search = self.assistant.retriever.search
+        hits = search(text, top=wanted)
+        together = follow_up(conversation.messages, text)
+        if together is not None and (not hits or hits[0].score < SURE):
+            hits = search(together, top=wanted) or hits
+        if len(split(text)) <= 1:
+            hits = tuple(hit for hit in hits if hit.score >= NEAR * hits[0].score)
+        return hits
+
+    async def _drafted(self, task: AgentTask) -> tuple[Draft | None, AgentTask, tuple[str, ...]]:
+        """Drafts until one passes the code checks; sources it asks for are added once, retries are bounded."""
+        failed: tuple[str, ...] = ()
+        retries = self.assistant.settings.limits.check_retries
+        while True:
+            try:
+                draft = await self.team.agent.draft(task, self.ledger)
+            except ModelOutputError:
+                if retries == 0:
+                    raise
+                retries, task = retries - 1, replace(task, objection=CUT_OFF)
+                continue
+            wanted = self._wanted(task, draft)
+            if wanted:
+                task = replace(task, sources=self._with(task, wanted), may_request=False)
+                continue
+            task = replace(task, may_request=False) if draft.requested_sources else task
+            reasons = failed_checks(draft, self._context(task.message, task, draft))
+            if not reasons:
+                return draft, task, failed
+            failed = (*failed, *reasons)
+            if retries == 0:
+                return None, task, failed
+            retries, task = retries - 1, replace(task, objection=" ".join(reasons))
+
+    def _wanted(self, task: AgentTask, draft: Draft) -> tuple[str, ...]:
+        if not task.may_request:
+            return ()
+        present = {source.id for source in task.sources}
+        known = (one for one in draft.requested_sources if one in self.assistant.knowledge.sources)
+        return tuple(one for one in known if one not in present)[: task.assistant.limits.source_requests]
+
+    def _with(self, task: AgentTask, wanted: tuple[str, ...]) -> tuple[Source, ...]:
+        ids = dict.fromkeys((*wanted, *(source.id for source in task.sources)))
+        return self.assistant.knowledge.pick(tuple(ids)[: task.assistant.limits.window_sources])
+
+    def _context(self, text: str, task: AgentTask, draft: Draft) -> CheckContext:
+        return CheckContext(
+            knowledge=self.assistant.knowledge,
+            in_context=tuple(source.id for source in task.sources),
+            reply_characters=task.assistant.limits.reply_characters,
+            high_stakes=self._high_stakes(text, draft),
+            handoffs=tuple(one.to for one in task.assistant.handoffs),
+            private=self.assistant.private,
+        )
+
+    def _high_stakes(self, text: str, draft: Draft | None = None) -> bool:
+        return bool(self.stakes.topics(text, draft.reply if draft else ""))

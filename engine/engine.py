@@ -1,0 +1,258 @@
+"""One turn of conversation: clean, urgency, retrieve, draft, check, filter, remember.
+
+The engine is stateless: a conversation and a message go in, a reply and the next conversation come out.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from engine.agent.smalltalk import topic_list
+from engine.attempt import NOTHING, Answer, Assistant, Attempt
+from engine.conversation import agrees, remember
+from engine.exceptions import CafiError, ModelError
+from engine.models.ledger import Ledger
+from engine.settings import Budget, Price
+from engine.stakes import Stakes
+from engine.text import clean
+from engine.types import (
+    Conversation,
+    Draft,
+    HandoffOffer,
+    LayerResult,
+    Message,
+    Outcome,
+    Reply,
+    Review,
+    Role,
+    Turn,
+    Urgency,
+    UrgencyLevel,
+    Wish,
+)
+from engine.urgency.protocol import FastLayer, UrgencyLayer
+
+
+@dataclass(frozen=True, kw_only=True)
+class Engine:
+    """Answers messages. `fast_layers` read every message before anything else runs."""
+
+    assistants: Mapping[str, Assistant]
+    default: str
+    fast_layers: tuple[FastLayer, ...]
+    stakes: Stakes
+    budget: Budget = field(default_factory=Budget)
+    prices: Mapping[str, Price] | None = None
+
+    def start(self, assistant: str | None = None) -> Conversation:
+        """A new conversation, with the assistant's welcome as its first message."""
+        chosen = self.assistants[assistant or self.default]
+        welcome = Message(role=Role.ASSISTANT, content=chosen.settings.welcome.strip())
+        return Conversation(assistant=chosen.settings.id, messages=(welcome,))
+
+    def assess_now(self, conversation: Conversation, message: str) -> Urgency:
+        """What the fast layers see in a message, in milliseconds and without a model."""
+        text = clean(message).text
+        return Urgency.of(layer.assess_now(text, conversation.messages) for layer in self.fast_layers)
+
+    async def assess(self, message: str, earlier: tuple[Message, ...] = ()) -> Urgency:
+        """What every layer sees in a message, without answering it; for measuring."""
+        conversation = Conversation(assistant=self.default, messages=earlier)
+        urgency = self.assess_now(conversation, message)
+        ledger = Ledger(budget=self.budget)
+        return await self._slow_layers(
+            conversation, self.assistants[self.default], clean(message).text, urgency, ledger
+        )
+
+    async def respond(self, conversation: Conversation, message: str, *, wish: Wish = Wish.ANSWER) -> Turn:
+        """One turn. Raises nothing for anything a person or a model writes."""
+        assistant = self.assistants.get(conversation.assistant) or self.assistants[self.default]
+        conversation = replace(conversation, assistant=assistant.settings.id)
+        cleaned = clean(message, limit=assistant.settings.limits.message_characters)
+        text = cleaned.text if wish is Wish.ANSWER else assistant.texts.wishes[wish.value]
+        if wish is Wish.ANSWER and cleaned.wordless:
+            said = assistant.texts.wordless if cleaned.text else assistant.texts.empty
+            return self._fixed(conversation, assistant, text, said)
+        urgency = self.assess_now(conversation, text)
+        if urgency.level is UrgencyLevel.URGENT:
+            return self._fixed(conversation, assistant, text, assistant.texts.urgent, urgency)
+        if conversation.offer is not None:
+            handed = await self._handoff(conversation, conversation.offer, text)
+            if handed is not None:
+                return handed
+        if agrees(text, assistant.texts.origin_questions):
+            return self._origin(conversation, assistant, text, urgency)
+        ledger = Ledger(budget=self.budget)
+        answer, urgency = await _beside(
+            self._answer(conversation, assistant, text, wish, urgency, ledger),
+            self._slow_layers(conversation, assistant, text, urgency, ledger),
+        )
+        if answer is None or urgency.level is UrgencyLevel.URGENT:
+            return self._fixed(conversation, assistant, text, assistant.texts.urgent, urgency, ledger)
+        return self._turn(conversation, assistant, text, cleaned.truncated, answer, urgency, ledger)
+
+    async def _answer(
+        self,
+        conversation: Conversation,
+        assistant: Assistant,
+        text: str,
+        wish: Wish,
+        urgency: Urgency,
+        ledger: Ledger,
+    ) -> Answer:
+        """Ask one team after the other until a draft has been judged; the built-in team comes last."""
+        outage: str | None = None
+        for team in assistant.teams:
+            try:
+                work = Attempt(stakes=self.stakes, assistant=assistant, team=team, ledger=ledger)
+                answer = await work.answer(conversation, text, wish, urgency)
+            except ModelError as error:
+                outage = outage or type(error).__name__
+                continue
+            if not answer.filtered.broken or team is assistant.teams[-1]:
+                return replace(answer, outage=outage)
+            outage = outage or "judges"
+        return Answer(filtered=NOTHING, team=assistant.teams[-1], in_context=(), outage=outage)
+
+    async def _slow_layers(
+        self, conversation: Conversation, assistant: Assistant, text: str, urgency: Urgency, ledger: Ledger
+    ) -> Urgency:
+        """What the layers with a model see; a layer that is too slow has failed and lowers nothing."""
+        layers = [layer for team in assistant.teams for layer in team.urgency]
+        seconds = assistant.settings.limits.urgency_seconds
+        found = await asyncio.gather(
+            *(_in_time(layer, text, conversation.messages, ledger, seconds) for layer in layers)
+        )
+        return Urgency.of((*urgency.layers, *found))
+
+    async def _handoff(self, conversation: Conversation, offer: HandoffOffer, text: str) -> Turn | None:
+        """Hand over to the assistant that was offered, if the person agrees; None when they ask something else."""
+        texts = self.assistants[conversation.assistant].texts
+        if agrees(text, texts.refusing):
+            assistant = self.assistants[conversation.assistant]
+            return self._fixed(conversation, assistant, text, texts.handoff_declined)
+        if not agrees(text, texts.agreeing) or offer.to not in self.assistants:
+            return None
+        there = self.assistants[offer.to]
+        begun = replace(conversation, assistant=offer.to, offer=None, active=(), reminders=())
+        turn = await self.respond(begun, offer.question)
+        said = f"{there.texts.handoff_done.format(name=there.settings.name)}\n\n{turn.reply.text}"
+        return replace(turn, reply=replace(turn.reply, text=said), conversation=shown_as(turn.conversation, said))
+
+    def _origin(self, conversation: Conversation, assistant: Assistant, text: str, urgency: Urgency) -> Turn:
+        """Where the last answer comes from: a fixed sentence, as titles must be right to the letter."""
+        last = next((one for one in reversed(conversation.messages) if one.role is Role.ASSISTANT), None)
+        sources = () if last is None else assistant.knowledge.pick(last.citations)
+        if not sources:
+            return self._fixed(conversation, assistant, text, assistant.texts.no_origin, urgency)
+        said = assistant.texts.origin.format(title="; ".join(source.with_references() for source in sources))
+        cited = tuple(source.id for source in sources)
+        return self._fixed(conversation, assistant, text, said, urgency, citations=cited)
+
+    def _turn(
+        self,
+        conversation: Conversation,
+        assistant: Assistant,
+        text: str,
+        truncated: bool,
+        answer: Answer,
+        urgency: Urgency,
+        ledger: Ledger,
+    ) -> Turn:
+        """Put the reply together and remember it."""
+        limits, filtered = assistant.settings.limits, answer.filtered
+        draft = filtered.draft or Draft(reply=assistant.texts.fallback.format(topics=topic_list(assistant.settings)))
+        offered = next((one for one in assistant.settings.handoffs if one.to == draft.handoff), None)
+        said = [draft.reply]
+        if truncated:
+            said.insert(0, assistant.texts.shortened)
+        if answer.outage is not None:
+            said.insert(0, assistant.texts.outage)
+        if offered is not None:
+            said.append(assistant.texts.handoff_offer.format(name=offered.name))
+        shown = "\n\n".join(said)
+        after = remember(
+            conversation,
+            asked=text,
+            shown=shown,
+            citations=draft.citations,
+            stages=filtered.stages,
+            limits=limits,
+            offer=None if offered is None else HandoffOffer(to=offered.to, question=text),
+        )
+        media = tuple(assistant.knowledge.media[file] for file in draft.media if file in assistant.knowledge.media)
+        return Turn(
+            reply=Reply(text=shown, citations=draft.citations, basis=draft.basis, media=media, handoff=draft.handoff),
+            conversation=after,
+            urgency=urgency,
+            review=Review(
+                outcome=filtered.outcome,
+                stages=filtered.stages,
+                failed_checks=(*answer.failed_checks, *filtered.failed_checks),
+                built_in=answer.team.built_in,
+                outage=answer.outage,
+            ),
+            usage=ledger.usage(self.prices),
+            sources_in_context=answer.in_context,
+        )
+
+    def _fixed(
+        self,
+        conversation: Conversation,
+        assistant: Assistant,
+        asked: str,
+        said: str,
+        urgency: Urgency | None = None,
+        ledger: Ledger | None = None,
+        *,
+        citations: tuple[str, ...] = (),
+    ) -> Turn:
+        """A turn with a fixed text of the house."""
+        after = remember(
+            conversation, asked=asked, shown=said, citations=citations, stages=(), limits=assistant.settings.limits
+        )
+        return Turn(
+            reply=Reply(text=said, citations=citations),
+            conversation=after,
+            urgency=urgency or Urgency(),
+            review=Review(outcome=Outcome.FIXED),
+            usage=(ledger or Ledger()).usage(self.prices),
+        )
+
+
+async def _in_time(
+    layer: UrgencyLayer, text: str, earlier: tuple[Message, ...], ledger: Ledger, seconds: float
+) -> LayerResult:
+    failed = LayerResult(layer=layer.name, level=UrgencyLevel.NONE, failed=True)
+    try:
+        async with asyncio.timeout(seconds):
+            return await layer.assess(text, earlier, ledger)
+    except (TimeoutError, CafiError):
+        return failed
+
+
+async def _beside(
+    answering: Coroutine[Any, Any, Answer], assessing: Coroutine[Any, Any, Urgency]
+) -> tuple[Answer | None, Urgency]:
+    """Draft and assess at the same time; an urgent message does not wait for its answer."""
+    answer, urgency = asyncio.ensure_future(answering), asyncio.ensure_future(assessing)
+    try:
+        await asyncio.wait({answer, urgency}, return_when=asyncio.FIRST_COMPLETED)
+        if urgency.done() and not answer.done() and (await urgency).level is UrgencyLevel.URGENT:
+            return None, await urgency
+        return await answer, await urgency
+    finally:
+        for task in (answer, urgency):
+            task.cancel()
+        await asyncio.gather(answer, urgency, return_exceptions=True)
+
+
+def shown_as(conversation: Conversation, text: str) -> Conversation:
+    """The conversation with its last reply as it was really shown."""
+    if not conversation.messages:
+        return conversation
+    last = replace(conversation.messages[-1], content=text)
+    return replace(conversation, messages=(*conversation.messages[:-1], last))

@@ -1,0 +1,211 @@
+"""What word coverage cannot see: whether claim and source agree in numbers, negation, direction, strength."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import lru_cache
+
+from engine.judges.lexicon import Lexicon
+from engine.judges.support import SourceIndex, Support, Unit, content_stems
+from engine.text import STOP_WORDS, fold, stem, words
+
+_WORDS = {
+    "zero": 0, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9,
+    "ten": 10, "eleven": 11, "twelve": 12, "thirteen": 13, "fourteen": 14, "fifteen": 15, "sixteen": 16,
+    "seventeen": 17, "eighteen": 18, "nineteen": 19, "twenty": 20, "thirty": 30, "forty": 40, "fifty": 50,
+    "sixty": 60, "seventy": 70, "eighty": 80, "ninety": 90, "hundred": 100,
+}  # fmt: skip
+_FIGURE = r"(\d+(?:[.,]\d+)?|" + "|".join(_WORDS) + r")"
+_RATIO = re.compile(rf"\b{_FIGURE} (?:people |persons |twins )?(?:in|out of|of)(?: every| each)? {_FIGURE}\b")
+_PERCENT = re.compile(rf"\b{_FIGURE} ?(?:%|percent\b|per cent\b)")
+_PART = re.compile(r"\b(?:(one|a|two|three) )?(half|third|thirds|quarter|quarters|fifth|fifths)\b(?! (?:party|person))")
+_PLAIN = re.compile(r"(?<![\w.,])(\d+(?:[.,]\d+)?)(?![\w])")
+_COUNTED = re.compile(
+    r"\b(" + "|".join(_WORDS) + r") (?:or \w+ )?"
+    r"(?:second|minute|hour|day|night|week|month|year|decade|times|people|percent|mg)s?\b"
+)
+_PARTS = {"half": 2, "third": 3, "thirds": 3, "quarter": 4, "quarters": 4, "fifth": 5, "fifths": 5}
+_TIMES = re.compile(
+    r"\b(twice|double[sd]?|doubling|triple[sd]?|threefold|twofold|tenfold|"
+    r"(?:\w+|\d+) times (?:as|more|higher|the))\b"
+)
+_EXAMPLE = re.compile(r"\b(?:imagine|picture|suppose|think of|out of every|for every|group of|take)\b")
+_TOKEN = re.compile(r"[^\W_]+(?:'[^\W_]+)*|[.,;:!?()]")
+_SCOPE = 4
+_COMMA = re.compile(r"[,;:]\s+(?:and |but |while )?")
+_CLEARLY = 0.6  # about one word more
+_COPIED = 0.8  # share of each other's words from which two sentences are one, copied
+_TURNED = 0.5  # share of the common words that must be denied on one side only
+_TURNED_IN_COPY = 0.3  # the same where nearly all that the claim says stands in the source sentence
+_PARTICLE = re.compile(r"^(?:yes|no|well|indeed)[,.!] ")
+
+
+class Disagreement(StrEnum):
+    """In what a claim differs from its source."""
+
+    NUMBER = "number"
+    POLARITY = "polarity"
+    STRENGTH = "strength"
+    SPECIFIC = "specific"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Finding:
+    """One disagreement and the words or figures it is about."""
+
+    kind: Disagreement
+    about: str
+
+
+def disagreements(claim: str, support: Support, index: SourceIndex, lexicon: Lexicon) -> Iterator[Finding]:
+    """Everything in which a folded claim differs from what was found to support it."""
+    for about in (*_foreign_numbers(claim, index), *_swapped_shares(claim, index, lexicon)):
+        yield Finding(kind=Disagreement.NUMBER, about=about)
+    for match in lexicon.specifics.finditer(claim):
+        if match[0] not in index.folded:
+            yield Finding(kind=Disagreement.SPECIFIC, about=match[0])
+    for about in _stronger(claim, support, lexicon):
+        yield Finding(kind=Disagreement.STRENGTH, about=about)
+    if opposite := _opposite(claim, support, index, lexicon):
+        yield Finding(kind=Disagreement.POLARITY, about=opposite)
+
+
+@lru_cache(maxsize=4096)
+def numbers(folded: str) -> frozenset[str]:
+    """Shares ('1 in 3', 'a third' and '33 %' alike) as `r33`, other figures as they are."""
+    found: set[str] = set()
+    rest = folded
+    for match in _RATIO.finditer(folded):
+        top, bottom = _value(match[1]), _value(match[2])
+        if 0 < top <= bottom and bottom > 1:
+            found.add(f"r{round(100 * top / bottom)}")
+            rest = rest.replace(match[0], " ")
+    for match in _PERCENT.finditer(rest):
+        found.add(f"r{round(_value(match[1]))}")
+    rest = _PERCENT.sub(" ", rest)
+    for match in _PART.finditer(rest):
+        found.add(f"r{round(100 * _WORDS.get(match[1] or 'one', 1) / _PARTS[match[2]])}")
+    found |= {f"{_value(match[1]):g}" for match in (*_PLAIN.finditer(rest), *_COUNTED.finditer(rest))}
+    found |= {f"x{match[1].split()[0]}" for match in _TIMES.finditer(rest)}
+    return frozenset(found)
+
+
+def _value(figure: str) -> float:
+    return float(_WORDS[figure]) if figure in _WORDS else float(figure.replace(",", "."))
+
+
+def _foreign_numbers(claim: str, index: SourceIndex) -> Iterator[str]:
+    claimed = numbers(claim)
+    if not claimed:
+        return
+    known = numbers(index.folded)
+    # Nine in ten who do not is the same figure as one in ten who do.
+    known |= {f"r{100 - int(one[1:])}" for one in known if one.startswith("r")}
+    for number in sorted(claimed - known):
+        plain = number.lstrip("rx")
+        if number[0] == "r":
+            yield f"{plain} %"
+        # '3 people' may be told of a source's '3 in 5', and an example may count people of its own.
+        elif number[0] == "x" or not (_EXAMPLE.search(claim) or _stands_in(plain, index.folded)):
+            yield plain
+
+
+def _swapped_shares(claim: str, index: SourceIndex, lexicon: Lexicon) -> Iterator[str]:
+    """Shares that the source gives, but of something else: another of its sentences fits the clause better."""
+    for clause in _COMMA.split(claim):
+        shares = {one for one in numbers(clause) if one.startswith("r")}
+        stems = set(content_stems(clause, lexicon))
+        if len(shares) != 1 or not stems:
+            continue
+        fits = {True: 0.0, False: 0.0}
+        for unit in index.units:
+            known = {one for one in numbers(unit.folded) if one.startswith("r")}
+            if known and unit.quotable:
+                same = not shares.isdisjoint(known)
+                fits[same] = max(fits[same], sum(index.weight(one) for one in stems & unit.stems))
+        half = sum(map(index.weight, stems)) / 2
+        if fits[True] and fits[False] >= max(half, fits[True] + _CLEARLY):
+            yield f"{next(iter(shares))[1:]} %"
+
+
+def _stands_in(figure: str, folded: str) -> bool:
+    return bool(re.search(rf"\b{re.escape(figure)}\b", folded))
+
+
+def _stronger(claim: str, support: Support, lexicon: Lexicon) -> Iterator[str]:
+    if claim.startswith("if "):
+        return
+    for pattern in lexicon.absolutes.values():
+        match = pattern.search(claim)
+        if match and not pattern.search(support.folded):
+            before = words(claim[: match.start()])[-4:]
+            if not any(word in lexicon.negators for word in before):
+                yield match[0]
+
+
+def _opposite(claim: str, support: Support, index: SourceIndex, lexicon: Lexicon) -> str | None:
+    """The word about which the claim says the reverse of the sentence it is closest to, if there is one."""
+    stems = set(content_stems(claim, lexicon))
+    total = sum(map(index.weight, stems))
+    shared = [(sum(index.weight(one) for one in stems & unit.stems), unit) for unit in support.units]
+    if not shared or not total:
+        return None
+    weight, unit = max(shared, key=lambda pair: pair[0])
+    if weight < lexicon.thresholds.contradiction * total:
+        return None
+    copied = weight >= _COPIED * total and weight >= _COPIED * sum(map(index.weight, unit.stems))
+    if copied and (about := _negator_more_or_less(claim, unit, lexicon)):
+        return about
+    turned = _TURNED_IN_COPY if weight >= _COPIED * total else _TURNED
+    return _antonym(claim, unit, lexicon) or _reversed(claim, unit, lexicon, turned)
+
+
+def _negator_more_or_less(claim: str, unit: Unit, lexicon: Lexicon) -> str | None:
+    """What a near copy denies that its source does not, or no longer denies."""
+    mine, theirs = _negators(claim, lexicon), _negators(unit.folded, lexicon)
+    if bool(mine) == (bool(theirs) != unit.denied):
+        return None
+    return next(iter(mine or theirs), "not")
+
+
+def _negators(folded: str, lexicon: Lexicon) -> list[str]:
+    return [word for word in words(_PARTICLE.sub("", folded)) if word in lexicon.negators | lexicon.deniers]
+
+
+def _reversed(claim: str, unit: Unit, lexicon: Lexicon, share: float) -> str | None:
+    stated = polarity(unit.folded, lexicon)
+    both = {word: denied for word, denied in polarity(claim, lexicon).items() if word in stated}
+    turned = [word for word, denied in both.items() if all((one != unit.denied) not in denied for one in stated[word])]
+    weighty = [word for word in turned if word not in lexicon.light]
+    return weighty[0] if weighty and len(turned) >= share * len(both) else None
+
+
+def _antonym(claim: str, unit: Unit, lexicon: Lexicon) -> str | None:
+    said = {stem(word): word for word in words(claim)}
+    found = frozenset(stem(word) for word in words(unit.folded))
+    for left, right in lexicon.antonyms:
+        for mine, other in ((left, right), (right, left)):
+            here = mine & said.keys()
+            if here and not other & said.keys() and other & found and not mine & found:
+                return said[min(here)]
+    return None
+
+
+def polarity(folded: str, lexicon: Lexicon) -> dict[str, set[bool]]:
+    """For every content word of a folded text whether it is denied: inside the scope of a negating word."""
+    tokens = _TOKEN.findall(lexicon.with_phrases(_PARTICLE.sub("", folded)))
+    whole = not lexicon.deniers.isdisjoint(tokens)
+    found: dict[str, set[bool]] = {}
+    left = 0
+    for token in tokens:
+        if not token[0].isalnum() or token in {"but", "and", "because", "if", "that", "unless"}:
+            left = 0
+        elif token in lexicon.negators:
+            left = _SCOPE
+        elif token not in STOP_WORDS:
+            found.setdefault(lexicon.same(stem(fold(token))), set()).add((left > 0) != whole)
+            left -= 1
+    return found

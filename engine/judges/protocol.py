@@ -1,0 +1,52 @@
+"""What a judge gets to see and what every judge can do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from engine.knowledge.source import Source
+from engine.models.ledger import Ledger
+from engine.types import Basis, Draft, Message, Verdict
+
+SOURCE_FIDELITY = "source_fidelity"
+UNSUPPORTED_CLAIMS = "unsupported_claims"
+ROLE_AND_TONE = "role_and_tone"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Case:
+    """A draft and what is needed to judge it. `sources` are all the cited ones; `earlier` the turns before."""
+
+    draft: Draft
+    message: str
+    sources: tuple[Source, ...] = ()
+    earlier: tuple[Message, ...] = ()
+    high_stakes: bool = False
+    delusional_framing: bool = False
+    assistant_name: str = ""
+    audience: str = ""
+    condition: str = ""
+
+
+class Judge(Protocol):
+    """One narrow question. Never raises a ModelError: a judge that cannot work returns a failed REJECT."""
+
+    @property
+    def name(self) -> str:
+        """Which question: source_fidelity, unsupported_claims or role_and_tone."""
+        ...
+
+    async def judge(self, case: Case, ledger: Ledger) -> Verdict:
+        """Decide on one case."""
+        ...
+
+
+def applicable(case: Case) -> tuple[str, ...]:
+    """The judges a draft needs: its citations decide about the first, role and tone is always asked.
+
+    In the study (JMIR AI 2025;4:e69820) role was judged only where nothing was cited, so that a therapist
+    with a citation passed.
+    """
+    cites = bool(case.draft.citations) or case.draft.basis is Basis.SOURCE
+    return (SOURCE_FIDELITY if cites else UNSUPPORTED_CLAIMS, ROLE_AND_TONE)

@@ -1,0 +1,187 @@
+"""A knowledge base: a folder of sources, its manifest and its media."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, TypeAdapter
+
+from engine.exceptions import KnowledgeBaseError
+from engine.files import line_of, read_text, read_yaml
+from engine.knowledge.directives import DirectiveKind
+from engine.knowledge.source import Source, read_source
+from engine.text import stems
+from engine.types import Medium
+
+
+class Manifest(BaseModel):
+    """What the folder says of itself; `notice` is shown to users beside the sources."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str
+    title: str
+    language: str = "en"
+    description: str = ""
+    clinical_review: str = "none"
+    notice: str = ""
+    licence: str = ""
+
+
+class MediaEntry(BaseModel):
+    """One picture of the knowledge base, with its text alternative."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    file: str
+    alt: str
+    caption: str = ""
+    made_by: str = ""
+    licence: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class KnowledgeBase:
+    """Sources by id, in the order of their file names."""
+
+    folder: Path
+    manifest: Manifest
+    sources: dict[str, Source]
+    media: dict[str, Medium] = field(default_factory=dict)
+
+    @classmethod
+    def load(cls, folder: Path) -> KnowledgeBase:
+        """Load a folder; raises KnowledgeBaseError for the first problem and says how many there are."""
+        base, problems = scan(folder)
+        if problems or base is None:
+            first = problems[0]
+            more = f"(and {len(problems) - 1} more; `cafi check` lists them)" if len(problems) > 1 else first.remedy
+            raise KnowledgeBaseError(first.problem, file=first.file, line=first.line, key=first.key, remedy=more)
+        return base
+
+    def get(self, source_id: str) -> Source | None:
+        """The source of an id, or None."""
+        return self.sources.get(source_id)
+
+    def pick(self, ids: Iterable[str]) -> tuple[Source, ...]:
+        """The sources of those ids that exist, in the order given, each once."""
+        return tuple(self.sources[one] for one in dict.fromkeys(ids) if one in self.sources)
+
+    @cached_property
+    def index(self) -> str:
+        """Every source as one line: id, title, summary. Always in the agent's view."""
+        return "\n".join(f"- {_headline(source)}: {'; '.join(source.summary)}" for source in self.sources.values())
+
+
+def _headline(source: Source) -> str:
+    """Id and title, the title only where the id does not already say it: this stands in every prompt."""
+    said = set(stems(source.id.replace("_", " ")))
+    return source.id if said.issuperset(stems(source.title)) else f"{source.id} ({source.title})"
+
+
+def scan(folder: Path) -> tuple[KnowledgeBase | None, list[KnowledgeBaseError]]:
+    """Read a whole folder and list every problem in it; None when nothing usable is there."""
+    if not folder.is_dir():
+        return None, [
+            KnowledgeBaseError(
+                "There is no such knowledge base folder.",
+                file=folder,
+                remedy="Check --kb or the assistant's knowledge_base.",
+            )
+        ]
+    problems: list[KnowledgeBaseError] = []
+    manifest = _manifest(folder, problems)
+    summaries = _summaries(folder, problems)
+    sources: dict[str, Source] = {}
+    for path in sorted(folder.glob("*.md")):
+        if path.name.casefold() == "readme.md":
+            continue
+        source, found = read_source(path, summaries=summaries)
+        problems += found
+        if source is not None:
+            sources[source.id] = source
+    if not sources:
+        problems.append(
+            KnowledgeBaseError(
+                "The knowledge base has no sources.",
+                file=folder,
+                remedy="Put one Markdown file a source there.",
+            )
+        )
+        return None, problems
+    media = _media(folder, problems)
+    problems += _dead_links(sources, media, folder)
+    return KnowledgeBase(folder=folder, manifest=manifest, sources=sources, media=media), problems
+
+
+def _manifest(folder: Path, problems: list[KnowledgeBaseError]) -> Manifest:
+    path = folder / "manifest.yaml"
+    plain = Manifest(name=folder.name, title=folder.name.replace("_", " ").capitalize())
+    if not path.exists():
+        return plain
+    try:
+        return read_yaml(path, Manifest, error=KnowledgeBaseError)
+    except KnowledgeBaseError as error:
+        problems.append(error)
+    return plain
+
+
+def _summaries(folder: Path, problems: list[KnowledgeBaseError]) -> dict[str, list[str]]:
+    path = folder / "summaries.json"
+    if not path.exists():
+        return {}
+    try:
+        data = json.loads(path.read_text(encoding="utf-8-sig"))
+        return TypeAdapter(dict[str, list[str]]).validate_python(data)
+    except ValueError as error:
+        problems.append(
+            KnowledgeBaseError(
+                "Not a JSON object of source ids and lists of lines.",
+                file=path,
+                line=getattr(error, "lineno", None),
+            )
+        )
+        return {}
+
+
+def _media(folder: Path, problems: list[KnowledgeBaseError]) -> dict[str, Medium]:
+    path = folder / "media" / "media.yaml"
+    media: dict[str, Medium] = {}
+    if not path.exists():
+        return media
+    try:
+        entries = read_yaml(path, list[MediaEntry], error=KnowledgeBaseError)
+    except KnowledgeBaseError as error:
+        problems.append(error)
+        return media
+    text = read_text(path)
+    for number, one in enumerate(entries):
+        file = folder / "media" / one.file
+        if file.is_file():
+            media[one.file] = Medium(file=one.file, path=str(file.resolve()), caption=one.caption, alt=one.alt)
+        else:
+            line = line_of(text, (number, "file"))
+            problems.append(KnowledgeBaseError(f"The file {one.file!r} does not exist.", file=path, line=line))
+    return media
+
+
+def _dead_links(sources: dict[str, Source], media: dict[str, Medium], folder: Path) -> list[KnowledgeBaseError]:
+    problems: list[KnowledgeBaseError] = []
+    for source in sources.values():
+        if source.foreign:  # a manual from elsewhere may come without its pictures; they are then not shown
+            continue
+        for one in source.directives:
+            missing = (
+                f"The media file {one.value!r} is not in {folder.name}/media/media.yaml."
+                if one.kind is DirectiveKind.SHOW and one.value not in media
+                else f"There is no source {one.value!r}."
+                if one.kind is DirectiveKind.MORE and one.value not in sources
+                else None
+            )
+            if missing:
+                problems.append(KnowledgeBaseError(missing, file=source.path, line=one.line))
+    return problems

@@ -1,0 +1,1 @@
+"""The refiner: repairs a draft that a chief judge has rejected."""

@@ -1,0 +1,163 @@
+"""The sources as an index: FTS5 for ranking by BM25, postings for what speaks to which word of a question."""
+
+from __future__ import annotations
+
+import math
+import sqlite3
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from engine.knowledge.base import KnowledgeBase
+from engine.knowledge.source import Source
+from engine.retrieval.terms import RELATED, Alternative, Reader, Unit, tokens
+
+FIELD_WEIGHTS = {"title": 6.0, "summary": 4.0, "questions": 4.0, "body": 1.0}
+"""BM25 weights of the columns."""
+HEAD_STRENGTH = {"title": 1.0, "questions": 0.95, "summary": 0.95}
+"""How far a word in a field speaks for what a source is about, at most 1."""
+TF_HALF = 0.6
+"""So many occurrences in a body of ordinary length make half of what endless ones make."""
+
+ORDINARY_LENGTH = 200
+"""Words of a body whose length neither helps nor harms."""
+UBIQUITOUS = 0.5
+"""In large knowledge bases, words of more than this share of the sources do not choose the candidates."""
+LARGE = 100
+
+_COLUMNS = ", ".join(FIELD_WEIGHTS)
+_LAYOUT = f"CREATE VIRTUAL TABLE source USING fts5({_COLUMNS}, tokenize='unicode61')"
+_ADDED = f"INSERT INTO source(rowid, {_COLUMNS}) VALUES (?, ?, ?, ?, ?)"  # noqa: S608 -- fixed names
+_WEIGHTS = ", ".join(map(str, FIELD_WEIGHTS.values()))
+_RANKED = f"SELECT rowid, -bm25(source, {_WEIGHTS}) FROM source WHERE source MATCH ? ORDER BY 2 DESC LIMIT ?"  # noqa: S608
+
+Postings = dict[str, dict[int, float]]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Line:
+    """A title, a summary bullet or a question, read into units; `weight` is their sum of importance."""
+
+    source: int
+    kind: str
+    text: str
+    weight: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Index:
+    """Sources by number, in the order of the knowledge base."""
+
+    ids: tuple[str, ...]
+    head: Postings = field(repr=False)
+    body: Postings = field(repr=False)
+    line_postings: dict[str, dict[int, list[int]]] = field(repr=False)
+    vocabulary: Counter[str] = field(repr=False)
+    connection: sqlite3.Connection = field(repr=False)
+    lines: list[Line] = field(default_factory=list, repr=False)
+
+    def ranked(self, stems: Iterable[str], limit: int = 60) -> dict[int, float]:
+        """BM25 scores (higher is better) of the best sources that have any of the stems, best first."""
+        known = [one for one in dict.fromkeys(stems) if one in self.head or one in self.body]
+        if len(self.ids) > LARGE:
+            most = UBIQUITOUS * len(self.ids)
+            known = [one for one in known if len(self.body.get(one, ())) <= most] or known
+        query = " OR ".join(f'"{one}"' for one in known if one.isalnum())
+        if not query:
+            return {}
+        return {row - 1: score for row, score in self.connection.execute(_RANKED, (query, limit))}
+
+    @cached_property
+    def title_stems(self) -> frozenset[str]:
+        """Every token that some title has."""
+        return frozenset(token for token, at in self.head.items() if HEAD_STRENGTH["title"] in at.values())
+
+    @cached_property
+    def top_rarity(self) -> float:
+        """What `rarity` is measured in."""
+        return math.log(1 + len(self.ids))
+
+    def rarity(self, postings: Postings, token: str) -> float:
+        """1 for a token of one source, near 0 for a token of every source, 0 for an unknown one."""
+        found = postings.get(token)
+        return math.log(1 + len(self.ids) / len(found)) / self.top_rarity if found else 0.0
+
+    def importance(self, unit: Unit) -> tuple[float, float]:
+        """How telling a unit is in heads and in bodies: how rare its commonest close alternative is."""
+        close = [token for alternative, weight in unit.alternatives if weight > RELATED for token in alternative]
+        in_heads = [rarity for token in close if (rarity := self.rarity(self.head, token))]
+        in_bodies = [rarity for token in close if (rarity := self.rarity(self.body, token))]
+        return unit.weight * min(in_heads, default=0.0), unit.weight * min(in_bodies, default=0.0)
+
+
+class _Builder:
+    """Collects postings source by source; lines are weighed last, when it is known how rare each word is."""
+
+    def __init__(self, reader: Reader) -> None:
+        self.reader = reader
+        self.head: Postings = {}
+        self.body: Postings = {}
+        self.vocabulary: Counter[str] = Counter()
+        self.lines: list[tuple[int, str, str, tuple[Unit, ...]]] = []
+        self.line_postings: dict[str, dict[int, list[int]]] = {}
+        self.connection = sqlite3.connect(":memory:", check_same_thread=False)
+        self.connection.execute(_LAYOUT)
+
+    def add(self, number: int, source: Source) -> None:
+        columns = {
+            "title": self._line(number, "title", source.title) + self._tokens(source.id.replace("_", " ")),
+            "summary": [one for text in source.summary for one in self._line(number, "summary", text)],
+            "questions": [one for text in source.questions for one in self._line(number, "question", text)],
+            "body": self._tokens(source.text),
+        }
+        self.connection.execute(_ADDED, (number + 1, *(" ".join(columns[name]) for name in FIELD_WEIGHTS)))
+        for name, strength in HEAD_STRENGTH.items():
+            for token in columns[name]:
+                at = self.head.setdefault(token, {})
+                at[number] = max(strength, at.get(number, 0.0))
+        length = 0.5 + 0.5 * len(columns["body"]) / ORDINARY_LENGTH
+        for token, times in Counter(columns["body"]).items():
+            often = times / length
+            self.body.setdefault(token, {})[number] = often / (often + TF_HALF)
+
+    def _tokens(self, text: str) -> list[str]:
+        found = tokens(text)
+        self.vocabulary.update(found)
+        return self.reader.index_tokens(self.reader.read(found))
+
+    def _line(self, number: int, kind: str, text: str) -> list[str]:
+        found = tokens(text)
+        self.vocabulary.update(found)
+        reading = self.reader.read(found)
+        held = self.reader.index_tokens(reading)
+        for token in set(held):
+            self.line_postings.setdefault(token, {}).setdefault(number, []).append(len(self.lines))
+        self.lines.append((number, kind, text, self.reader.units(reading)))
+        return held
+
+    def finish(self, ids: tuple[str, ...]) -> Index:
+        index = Index(
+            ids=ids,
+            head=self.head,
+            body=self.body,
+            line_postings=self.line_postings,
+            vocabulary=self.vocabulary,
+            connection=self.connection,
+        )
+        known: dict[tuple[Alternative, ...], float] = {}
+        for number, kind, text, units in self.lines:
+            for unit in units:
+                if unit.alternatives not in known:
+                    known[unit.alternatives] = max(index.importance(unit))
+            weight = sum(known[unit.alternatives] for unit in units)
+            index.lines.append(Line(source=number, kind=kind, text=text, weight=weight))
+        return index
+
+
+def build(base: KnowledgeBase, reader: Reader) -> Index:
+    """Index a knowledge base; directives stay out of it."""
+    builder = _Builder(reader)
+    for number, source in enumerate(base.sources.values()):
+        builder.add(number, source)
+    return builder.finish(tuple(base.sources))

@@ -1,0 +1,24 @@
+"""What the rest of the engine knows of retrieval: a question goes in, hits come out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Hit:
+    """A source that fits. `score` is between 0 and 1 and means the same in small and large knowledge bases;
+    `matched` are the words of the question (as corrected) that the source speaks to."""
+
+    source: str
+    score: float
+    matched: tuple[str, ...] = ()
+
+
+class Retriever(Protocol):
+    """Finds the sources that a question is about."""
+
+    def search(self, question: str, top: int = 3) -> tuple[Hit, ...]:
+        """At most `top` hits, best first, each source once; empty when nothing fits."""
+        ...

@@ -1,0 +1,163 @@
+"""Search by words: every part of a message is ranked by itself, and the best of each part comes first.
+
+Another ranking, by embeddings say, is fused in where `_search_part` has its components: it needs nothing but
+source ids, best first, for a part's text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from engine.knowledge.base import KnowledgeBase
+from engine.retrieval.index import Index, build
+from engine.retrieval.protocol import Hit, Retriever
+from engine.retrieval.questions import Part, split
+from engine.retrieval.scoring import Component, Scorer
+from engine.retrieval.spelling import Spelling
+from engine.retrieval.synonyms import Synonyms
+from engine.retrieval.terms import Reader, Unit, group_of, tokens
+from engine.retrieval.weighing import Weigher
+
+THRESHOLD = 0.27
+"""A score below this means that nothing fits; calibrated on lay questions to two knowledge bases."""
+LONGEST = 2000
+"""Characters of a message that are searched."""
+MOST_UNITS = 40
+"""Words and phrases of a part that are searched."""
+STATEMENT = 0.7
+"""How much a statement counts beside a question in the same message."""
+WHOLE = 0.8
+"""How much a message of several parts counts as a whole beside each of them."""
+LEFT_OVER = 0.5
+"""How much the best source for a second subject of the same part counts."""
+
+_SPELT_OUT = re.compile(r"\b\w(?:[ .]\w){2,4}\b")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PartExplanation:
+    """One part as it was searched; `synonyms` gives what each unit was also looked for as.
+
+    `left_over` ranks the sources for a second subject that the best source says nothing about.
+    """
+
+    text: str
+    corrected: Mapping[str, str]
+    synonyms: Mapping[str, tuple[str, ...]]
+    unknown: tuple[str, ...]
+    components: tuple[Component, ...]
+    left_over: tuple[Component, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Explanation:
+    """A search laid open: its parts (the whole message last, where it has several) and its hits."""
+
+    question: str
+    parts: tuple[PartExplanation, ...]
+    hits: tuple[Hit, ...]
+
+
+class Search(Retriever):
+    """Built once for a knowledge base, then asked; between questions it keeps nothing but caches of words."""
+
+    def __init__(self, index: Index, reader: Reader, spelling: Spelling, *, threshold: float = THRESHOLD) -> None:
+        self.reader, self.spelling, self.threshold = reader, spelling, threshold
+        self._weigher = Weigher(index, reader, spelling)
+        self._scorer = Scorer(index)
+
+    @classmethod
+    def build(cls, knowledge_base: KnowledgeBase, *, synonyms: Synonyms | None = None) -> Search:
+        """Index a knowledge base; its own `synonyms.yaml` is joined with the shared ones that are given."""
+        used, own = synonyms or Synonyms(), knowledge_base.folder / "synonyms.yaml"
+        used = used.joined_with(Synonyms.load(own)) if own.is_file() else used
+        reader = Reader(used)
+        index = build(knowledge_base, reader)
+        clinical = {word for word in used.clinical if word.isalpha()}
+        return cls(index, reader, Spelling(index.vocabulary, clinical, used.vocabulary | used.elsewhere))
+
+    def search(self, question: str, top: int = 3) -> tuple[Hit, ...]:
+        """At most `top` hits, best first, each source once; empty when nothing fits."""
+        return self.explain(question).hits[: max(0, top)]
+
+    def explain(self, question: str) -> Explanation:
+        """Search and say why."""
+        text = question[:LONGEST]
+        parts = split(text, self._subjects)
+        searched = [self._search_part(part) for part in parts]
+        if len(parts) > 1:
+            searched.append(self._search_part(Part(text=text, asks=True)))
+        return Explanation(question=question, parts=tuple(searched), hits=self._merge(parts, searched))
+
+    def _subjects(self, text: str) -> int:
+        """What `split` asks: a term of a synonym group is a subject by itself, another word half of one."""
+        units = self.reader.units(self.reader.read(tokens(text)))
+        return sum(2 if unit.topical else 1 for unit in units if not unit.filler)
+
+    def _search_part(self, part: Part) -> PartExplanation:
+        found = tokens(_SPELT_OUT.sub(_joined, f"{part.context} {part.text}"))
+        corrected = {word: right for word in found if (right := self.spelling.correct(word)) != word}
+        reading = self.reader.read([corrected.get(word, word) for word in found])
+        units = self.reader.units(reading)[:MOST_UNITS]
+        weighted = [self._weigher.weigh(unit) for unit in units]
+        components = self._scorer.rank(weighted)
+        return PartExplanation(
+            text=part.text,
+            corrected=corrected,
+            synonyms={unit.text: self._readable(unit) for unit in units if len(unit.alternatives) > 1},
+            unknown=tuple(one.unit.text for one in weighted if one.unknown),
+            components=components,
+            left_over=self._scorer.rank_left_over(weighted, components),
+        )
+
+    def _merge(self, parts: Sequence[Part], searched: Sequence[PartExplanation]) -> tuple[Hit, ...]:
+        """The best of every part first, then the rest; scores are lowered where that keeps them in order."""
+        best: dict[str, Hit] = {}
+        leaders: dict[str, None] = {}
+        for number, found in enumerate(searched):
+            share = _share(parts, number)
+            fitting = self._fitting(found.components, share)
+            second = self._fitting(found.left_over[:1], share * LEFT_OVER)
+            for hit in (*fitting, *second):
+                known = best.get(hit.source, hit)
+                matched = tuple(dict.fromkeys((*known.matched, *hit.matched)))
+                best[hit.source] = replace(hit, score=max(hit.score, known.score), matched=matched)
+            if number < len(parts):
+                # A source that leads another part already leaves its place to the next one.
+                leading = [hit.source for hit in fitting if hit.source not in leaders][:1]
+                leaders |= dict.fromkeys((*leading, *(hit.source for hit in second)))
+        first = sorted((best[source] for source in leaders), key=_by_score)
+        rest = sorted((hit for source, hit in best.items() if source not in leaders), key=_by_score)
+        ceiling = first[-1].score if first else 1.0
+        return (*first, *(replace(hit, score=min(hit.score, ceiling)) for hit in rest))
+
+    def _fitting(self, components: Sequence[Component], share: float) -> list[Hit]:
+        hits = (Hit(source=one.source, score=one.score * share, matched=one.matched) for one in components)
+        return [hit for hit in hits if hit.score >= self.threshold]
+
+    def _readable(self, unit: Unit) -> tuple[str, ...]:
+        """The alternatives of a unit in words; a synonym group by its first term."""
+        groups = self.reader.synonyms.groups
+        names = []
+        for alternative, _ in unit.alternatives:
+            number = group_of(alternative[0])
+            names.append(" ".join(alternative) if number is None else groups[number].words[0])
+        return tuple(dict.fromkeys(names))
+
+
+def _share(parts: Sequence[Part], number: int) -> float:
+    """How much of its scores a part's ranking keeps; the one after the last part is the whole message's."""
+    if number >= len(parts):
+        return WHOLE
+    return STATEMENT if not parts[number].asks and any(part.asks for part in parts) else 1.0
+
+
+def _joined(letters: re.Match[str]) -> str:
+    """An abbreviation spelt out, "c b t", as one word."""
+    return re.sub(r"\W", "", letters[0])
+
+
+def _by_score(hit: Hit) -> tuple[float, str]:
+    return -hit.score, hit.source

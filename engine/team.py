@@ -1,0 +1,23 @@
+"""A team: one agent for each role of a turn, all with a language model or all built in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from engine.agent.protocol import Agent
+from engine.judges.protocol import Judge
+from engine.refiner.protocol import Refiner
+from engine.urgency.protocol import UrgencyLayer
+
+
+@dataclass(frozen=True, kw_only=True)
+class Team:
+    """Who drafts, judges and refines. `urgency` are the layers that run beside the draft."""
+
+    agent: Agent
+    preliminary: Mapping[str, Judge]
+    chief: Mapping[str, Judge]
+    refiner: Refiner
+    urgency: tuple[UrgencyLayer, ...] = ()
+    built_in: bool = False

@@ -1,0 +1,99 @@
+"""The fixed sentences of the house, by language: `config/texts/<language>.yaml`.
+
+No reply is made up where one of these fits.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from string import Formatter
+
+from pydantic import model_validator
+
+from engine.files import read_yaml
+from engine.settings import Strict
+from engine.types import Wish
+
+_ABOUT = frozenset({"name", "condition", "topics"})
+_PUT_IN = {
+    "fallback": frozenset({"topics"}),
+    "decline": frozenset({"topics"}),
+    "greeting": _ABOUT,
+    "thanks": _ABOUT,
+    "farewell": _ABOUT,
+    "about": _ABOUT,
+    "ask_first": frozenset({"topic"}),
+    "no_more": frozenset({"title"}),
+    "origin": frozenset({"title"}),
+    "handoff_offer": frozenset({"name"}),
+    "handoff_done": frozenset({"name"}),
+}
+
+
+class Texts(Strict):
+    """Fixed sentences. Braces name what is put in: {topics}, {name}, {topic}, {title}."""
+
+    wordless: str
+    empty: str
+    shortened: str
+    fallback: str
+    decline: str
+    decline_here: str
+    admission: str
+    verification: str
+    outage: str
+    quotation_mode: str
+    urgent: str
+    greeting: str
+    thanks: str
+    farewell: str
+    about: str
+    ask_first: str
+    next_part: str
+    no_more: str
+    nothing_to_rework: str
+    no_example: str
+    no_simpler: str
+    handoff_offer: str
+    handoff_done: str
+    handoff_declined: str
+    cannot_know: str
+    belief: str
+    origin: str
+    no_origin: str
+    wishes: dict[str, str]
+    wish_phrases: dict[str, tuple[str, ...]]
+    origin_questions: tuple[str, ...]
+    belief_questions: tuple[str, ...]
+    personal_questions: tuple[str, ...]
+    agreeing: tuple[str, ...]
+    refusing: tuple[str, ...]
+    greetings: tuple[str, ...]
+    thankings: tuple[str, ...]
+    farewells: tuple[str, ...]
+    about_questions: tuple[str, ...]
+
+    @model_validator(mode="after")
+    def _can_be_filled(self) -> Texts:
+        for key, value in self:
+            if isinstance(value, str):
+                _check_braces(key, value)
+        lacking = [wish.value for wish in Wish if wish is not Wish.ANSWER and wish.value not in self.wishes]
+        if lacking:
+            raise ValueError(f"wishes lacks {lacking[0]!r}")
+        return self
+
+    @classmethod
+    def load(cls, path: Path) -> Texts:
+        """Read one language; raises ConfigurationError naming file and key."""
+        return read_yaml(path, cls, remedy="Check `texts` in the assistant.")
+
+
+def _check_braces(key: str, sentence: str) -> None:
+    known = _PUT_IN.get(key, frozenset())
+    try:
+        names = {name for _, name, _, _ in Formatter().parse(sentence) if name is not None}
+    except ValueError:
+        raise ValueError(f"{key} has a brace without a partner") from None
+    if names - known:
+        raise ValueError(f"{key} names {{{min(names - known)}}}, which nothing is put in for")

@@ -1,0 +1,283 @@
+"""The words of the house as values: what goes into a turn and what comes out of it.
+
+Everything here is frozen; a turn takes one conversation and returns another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+
+class Decision(StrEnum):
+    """What a judge says of a draft, mildest first."""
+
+    ACCEPT = "ACCEPT"
+    WARNING = "WARNING"
+    REJECT = "REJECT"
+
+    @property
+    def severity(self) -> int:
+        """0 for ACCEPT, 1 for WARNING, 2 for REJECT."""
+        return list(Decision).index(self)
+
+
+def worst(decisions: Iterable[Decision]) -> Decision:
+    """The severest decision; no decision at all is no acceptance."""
+    return max(decisions, key=lambda decision: decision.severity, default=Decision.REJECT)
+
+
+class UrgencyLevel(StrEnum):
+    """Whether help must be named, never how endangered somebody is (NICE NG225, 2022: no risk grading)."""
+
+    NONE = "none"
+    CONCERN = "concern"
+    URGENT = "urgent"
+
+    @property
+    def order(self) -> int:
+        """0 for none, 1 for concern, 2 for urgent."""
+        return list(UrgencyLevel).index(self)
+
+
+class Basis(StrEnum):
+    """What a draft rests on: cited sources, general knowledge, or no factual claim at all."""
+
+    SOURCE = "source"
+    GENERAL = "general"
+    NONE = "none"
+
+
+class Tier(StrEnum):
+    """Which of the two configured models a role uses."""
+
+    LARGE = "large"
+    SMALL = "small"
+
+
+class Wish(StrEnum):
+    """What the person asks of this turn: an answer, or the last answer in another form."""
+
+    ANSWER = "answer"
+    SIMPLER = "simpler"
+    SHORTER = "shorter"
+    EXAMPLE = "example"
+    MORE = "more"
+
+
+class Role(StrEnum):
+    """Who said a message."""
+
+    USER = "user"
+    ASSISTANT = "assistant"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Message:
+    """One message of a conversation, as it was shown."""
+
+    role: Role
+    content: str
+    citations: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ActiveSource:
+    """A source in the window and for how many replies in a row it was not cited."""
+
+    id: str
+    idle: int = 0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Reminder:
+    """What a chief judge explained, kept for the agent until `clean` replies in a row were accepted."""
+
+    judge: str
+    text: str
+    clean: int = 0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class HandoffOffer:
+    """Another assistant was offered; `question` is what it will answer if the person agrees."""
+
+    to: str
+    question: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Conversation:
+    """All that a turn needs to know of what came before."""
+
+    assistant: str
+    messages: tuple[Message, ...] = ()
+    active: tuple[ActiveSource, ...] = ()
+    reminders: tuple[Reminder, ...] = ()
+    offer: HandoffOffer | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LayerResult:
+    """What one urgency layer found; `failed` layers never lower the level."""
+
+    layer: str
+    level: UrgencyLevel
+    delusional_framing: bool = False
+    failed: bool = False
+    signals: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Urgency:
+    """The highest level any layer found. Never stored about a person, never shown as a grade."""
+
+    level: UrgencyLevel = UrgencyLevel.NONE
+    delusional_framing: bool = False
+    layers: tuple[LayerResult, ...] = ()
+
+    @classmethod
+    def of(cls, layers: Iterable[LayerResult]) -> Urgency:
+        """Combine layers: highest level wins, flags add up."""
+        results = tuple(layers)
+        return cls(
+            level=max((one.level for one in results), key=lambda level: level.order, default=UrgencyLevel.NONE),
+            delusional_framing=any(one.delusional_framing for one in results),
+            layers=results,
+        )
+
+    def joined_with(self, other: Urgency) -> Urgency:
+        """This assessment and another one as one."""
+        return Urgency.of((*self.layers, *other.layers))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Draft:
+    """What the agent wants to say, before anyone has judged it."""
+
+    reply: str
+    citations: tuple[str, ...] = ()
+    basis: Basis = Basis.NONE
+    requested_sources: tuple[str, ...] = ()
+    media: tuple[str, ...] = ()
+    handoff: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Verdict:
+    """One judge's decision, with the sentences it objects to and what it quotes from the sources.
+
+    `failed` says that the judge could not do its work (time-out, unparsable answer); its decision is
+    then REJECT, because silence is no acceptance.
+    """
+
+    decision: Decision
+    judge: str
+    tier: Tier
+    explanation: str = ""
+    sentences: tuple[str, ...] = ()
+    evidence: tuple[str, ...] = ()
+    failed: bool = False
+
+
+class Stage(StrEnum):
+    """The steps of the filter in order."""
+
+    PRELIMINARY = "preliminary"
+    CHIEF = "chief"
+    REFINED_PRELIMINARY = "refined_preliminary"
+    REFINED_CHIEF = "refined_chief"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StageRecord:
+    """The verdicts of one step, and the draft they are about."""
+
+    stage: Stage
+    draft: Draft
+    verdicts: tuple[Verdict, ...]
+
+    @property
+    def decision(self) -> Decision:
+        """The severest verdict of the step."""
+        return worst(verdict.decision for verdict in self.verdicts)
+
+
+class Outcome(StrEnum):
+    """How the reply came about."""
+
+    ACCEPTED = "accepted"
+    WARNED = "warned"
+    REFINED = "refined"
+    FALLBACK = "fallback"
+    FIXED = "fixed"  # a fixed text of the house: empty message, handoff, urgent reply
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Review:
+    """All that was judged in a turn. `failed_checks` are the reasons for which drafts were sent back."""
+
+    outcome: Outcome
+    stages: tuple[StageRecord, ...] = ()
+    failed_checks: tuple[str, ...] = ()
+    built_in: bool = False
+    outage: str | None = None
+
+    @property
+    def decision(self) -> Decision:
+        """The decision on the reply that is shown; a fallback means that every draft was rejected."""
+        if self.outcome is Outcome.FALLBACK:
+            return Decision.REJECT
+        if self.outcome is Outcome.FIXED or not self.stages:
+            return Decision.ACCEPT
+        return self.stages[-1].decision
+
+    @property
+    def verdicts(self) -> tuple[Verdict, ...]:
+        """Every verdict of the turn in order."""
+        return tuple(verdict for record in self.stages for verdict in record.verdicts)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Usage:
+    """What a turn cost. `cost` is in the currency of the price table, None where a price is unknown."""
+
+    llm_calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cached_tokens: int = 0
+    cost: float | None = 0.0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Medium:
+    """A picture that goes with a reply; `path` is absolute, `alt` its text alternative."""
+
+    file: str
+    path: str
+    caption: str
+    alt: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Reply:
+    """What the person gets to see."""
+
+    text: str
+    citations: tuple[str, ...] = ()
+    basis: Basis = Basis.NONE
+    media: tuple[Medium, ...] = ()
+    handoff: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Turn:
+    """One turn of conversation: the reply, the conversation after it, and how it came about."""
+
+    reply: Reply
+    conversation: Conversation
+    urgency: Urgency
+    review: Review
+    usage: Usage = field(default_factory=Usage)
+    sources_in_context: tuple[str, ...] = ()

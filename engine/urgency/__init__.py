@@ -1,0 +1,1 @@
+"""Urgency: does a message say that somebody is in danger? Independent layers; never a grade of a person."""

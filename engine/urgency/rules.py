@@ -1,0 +1,277 @@
+"""The first urgency layer: phrases and guards from data files, matched against normalised words.
+
+A rule finds a phrase and proposes a level. A guard lowers what was found where the words around it say that
+it is no present danger: negated, past and resolved, told of a film, an idiom, a question. A guard lowers only
+hits of its own sentence, so that it never silences another one. Signals are rule ids, never text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+from engine.exceptions import RuleError
+from engine.files import read_yaml
+from engine.types import LayerResult, Message, Role, UrgencyLevel
+from engine.urgency.normalise import Normaliser, plain
+from engine.urgency.patterns import Compiler, Matcher, Pattern, PatternError
+
+_EARLIER = 3  # of the person's messages
+_CLEAR = 3  # small words of one language by which it is known
+_LENGTH = 4000  # characters of a message that are read
+
+
+def _lines(value: object) -> object:
+    """A block of text as its lines, without blank ones and comments; anything else as it is."""
+    if not isinstance(value, str):
+        return value
+    lines = (line.strip() for line in value.splitlines())
+    return tuple(line for line in lines if line and not line.startswith("#"))
+
+
+def _words(value: object) -> object:
+    return tuple(value.split()) if isinstance(value, str) else value
+
+
+def _pairs(value: object) -> object:
+    """Lines of `wrong wrong = right` as a mapping."""
+    if not isinstance(value, str):
+        return value
+    sides = [line.partition("=") for line in value.splitlines() if line.strip()]
+    return {wrong: right.strip() for wrongs, _, right in sides for wrong in wrongs.split()}
+
+
+Lines = Annotated[tuple[str, ...], BeforeValidator(_lines)]
+Patterns = Annotated[tuple[str, ...], BeforeValidator(_lines), Field(min_length=1)]
+Words = Annotated[tuple[str, ...], BeforeValidator(_words)]
+
+
+class Category(StrEnum):
+    """What a rule is about."""
+
+    SUICIDE = "suicide"
+    SELF_HARM = "self_harm"
+    HARM_TO_OTHERS = "harm_to_others"
+    COMMAND_VOICES = "command_voices"
+    ACUTE_PSYCHOSIS = "acute_psychosis"
+    MEDICINE_EMERGENCY = "medicine_emergency"
+    ABUSE_DANGER = "abuse_danger"
+    REFUSING_FOOD = "refusing_food"
+    MISSING = "missing"
+    DISTRESS = "distress"
+    DELUSION = "delusion"
+
+
+class Scope(StrEnum):
+    """How near a guard must stand: its words overlap the phrase, or they are in the same sentence."""
+
+    OVERLAP = "overlap"
+    SENTENCE = "sentence"
+
+
+class _Entry(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class RuleEntry(_Entry):
+    """A rule as written; without a language the guards of all languages lower it.
+
+    `delusional` sets the flag; `follow_up` rules count only after an earlier hit.
+    """
+
+    id: str = Field(pattern=r"^[a-z_]+(\.[a-z_]+)+$")
+    category: Category
+    lang: str | None = Field(default=None, pattern=r"^(en|nb|de|es|fr)$")
+    level: UrgencyLevel
+    delusional: bool = False
+    follow_up: bool = False
+    patterns: Patterns
+
+
+class GuardEntry(_Entry):
+    """A guard as written, for the rules of its language (without one: for all).
+
+    It lowers to `to`, not where `unless` matches the sentence, and only where `also` is in the message.
+    """
+
+    id: str = Field(pattern=r"^[a-z_]+(\.[a-z_]+)+$")
+    lang: str | None = Field(default=None, pattern=r"^(en|nb|de|es|fr)$")
+    scope: Scope
+    to: UrgencyLevel
+    categories: tuple[Category, ...] = tuple(Category)
+    patterns: Patterns
+    unless: Lines = ()
+    also: Lines = ()
+
+
+class RuleFile(_Entry):
+    """One file as written; `common`, `spellings` and `fuzzy` are for the normaliser.
+
+    `languages` lists frequent small words by which a message of one language is told from the others.
+    """
+
+    common: Words = ()
+    spellings: Annotated[dict[str, str], BeforeValidator(_pairs)] = {}
+    fuzzy: Words = ()
+    languages: dict[str, Words] = {}
+    classes: dict[str, Patterns] = {}
+    rules: tuple[RuleEntry, ...] = ()
+    guards: tuple[GuardEntry, ...] = ()
+
+    def names(self) -> tuple[str, ...]:
+        """What must be unique over all files: the names of classes and the ids of rules and guards."""
+        ids = (*(rule.id for rule in self.rules), *(guard.id for guard in self.guards))
+        return (*(f"classes.{name}" for name in self.classes), *ids)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Guard:
+    entry: GuardEntry
+    unless: Matcher
+    also: Matcher
+
+
+class UrgencyRules:
+    """The rules of all files as a fast layer."""
+
+    name = "rules"
+
+    def __init__(self, file: RuleFile) -> None:
+        """Parse everything once; raises PatternError with the key of the entry."""
+        compiler = Compiler(classes=file.classes)
+        for name in file.classes:
+            _check_class(compiler, name)
+        self.rules = file.rules
+        compiled = [_compiled(compiler, rule.id, rule.patterns) for rule in file.rules]
+        shields = [_compiled(compiler, guard.id, guard.patterns) for guard in file.guards]
+        self._rules = Matcher((place, one) for place, some in enumerate(compiled) for one in some)
+        self._shields = Matcher((place, one) for place, some in enumerate(shields) for one in some)
+        self._guards = tuple(_guard(compiler, entry) for entry in file.guards)
+        words = {word for some in (*compiled, *shields) for one in some for word in one.words}
+        spelt = {word for right in file.spellings.values() for word in right.split()}
+        small = (word for some in file.languages.values() for word in some)
+        known = words | spelt | {plain(word) for word in (*file.common, *small)} | set(file.fuzzy)
+        self._languages = {lang: frozenset(map(plain, words)) for lang, words in file.languages.items()}
+        self._normaliser = Normaliser(known, spellings=file.spellings, fuzzy=file.fuzzy)
+
+    @classmethod
+    def load(cls, path: Path) -> UrgencyRules:
+        """Read all files of a folder as one; raises RuleError (a ConfigurationError) naming file and key."""
+        files = {file: read_yaml(file, RuleFile, error=RuleError) for file in sorted(path.glob("*.yaml"))}
+        if not any(file.rules for file in files.values()):
+            raise RuleError("There are no urgency rules here.", file=path)
+        origin: dict[str, Path] = {}
+        for file, content in files.items():
+            for key in content.names():
+                if key in origin:
+                    raise RuleError(f"This is also in {origin[key].name}.", file=file, key=key)
+                origin[key] = file
+        try:
+            return cls(_merged(files.values()))
+        except PatternError as error:
+            text, key = str(error.args[0]), str(error.args[-1])
+            raise RuleError(text, file=origin.get(key, path), key=key) from error
+
+    def assess_now(self, message: str, earlier: tuple[Message, ...] = ()) -> LayerResult:
+        """The level of the message; a follow-up ("I did it") counts if one of the last messages was a hit."""
+        found = self._found(message)
+        if any(self.rules[place].follow_up for place in found) and not self._has_hit(earlier):
+            found = {place: level for place, level in found.items() if not self.rules[place].follow_up}
+        shown = {place: level for place, level in found.items() if level.order or self.rules[place].delusional}
+        return LayerResult(
+            layer=self.name,
+            level=max(shown.values(), key=lambda level: level.order, default=UrgencyLevel.NONE),
+            delusional_framing=any(self.rules[place].delusional for place in shown),
+            signals=tuple(self.rules[place].id for place in sorted(shown)),
+        )
+
+    def _has_hit(self, earlier: Sequence[Message]) -> bool:
+        said = [message.content for message in earlier if message.role is Role.USER][-_EARLIER:]
+        return any(
+            level.order and not self.rules[place].follow_up
+            for text in said
+            for place, level in self._found(text).items()
+        )
+
+    def _found(self, message: str) -> dict[int, UrgencyLevel]:
+        """The rules that match anywhere, each with the highest level that its guards leave it."""
+        found: dict[int, UrgencyLevel] = {}
+        for view in self._normaliser.views(message[:_LENGTH]):
+            foreign = self._foreign(view)
+            for sentence in dict.fromkeys(view):
+                for place, level in self._levels(sentence, view):
+                    if self.rules[place].lang not in foreign and level.order >= found.get(place, level).order:
+                        found[place] = level
+        return found
+
+    def _foreign(self, view: tuple[str, ...]) -> frozenset[str]:
+        """The languages that the message is not in, if that is clear; hits of their rules are chance."""
+        words = [word for sentence in view for word in sentence.split()]
+        counts = {lang: sum(word in known for word in words) for lang, known in self._languages.items()}
+        most = max(counts.values(), default=0)
+        return frozenset(lang for lang, count in counts.items() if most >= _CLEAR and count * 3 < most)
+
+    def _levels(self, sentence: str, view: tuple[str, ...]) -> Iterator[tuple[int, UrgencyLevel]]:
+        hits = list(self._rules.spans(sentence))
+        shields = [(self._guards[place], span) for place, span in self._shields.spans(sentence)] if hits else []
+        active = [(guard, span) for guard, span in shields if _stands(guard, sentence, view)]
+        for place, span in hits:
+            rule = self.rules[place]
+            lowered = [
+                guard.entry.to
+                for guard, where in active
+                if _concerns(guard.entry, rule)
+                and (guard.entry.scope is Scope.SENTENCE or (where[0] < span[1] and span[0] < where[1]))
+            ]
+            if rule.delusional and UrgencyLevel.NONE in lowered:
+                continue
+            yield place, min((rule.level, *lowered), key=lambda level: level.order)
+
+
+def _merged(files: Collection[RuleFile]) -> RuleFile:
+    return RuleFile.model_construct(
+        common=tuple(word for file in files for word in file.common),
+        spellings={wrong: right for file in files for wrong, right in file.spellings.items()},
+        fuzzy=tuple(word for file in files for word in file.fuzzy),
+        languages={lang: words for file in files for lang, words in file.languages.items()},
+        classes={name: entries for file in files for name, entries in file.classes.items()},
+        rules=tuple(entry for file in files for entry in file.rules),
+        guards=tuple(entry for file in files for entry in file.guards),
+    )
+
+
+def _concerns(guard: GuardEntry, rule: RuleEntry) -> bool:
+    return (guard.lang is None or rule.lang is None or guard.lang == rule.lang) and rule.category in guard.categories
+
+
+def _stands(guard: _Guard, sentence: str, view: tuple[str, ...]) -> bool:
+    if guard.unless.matches(sentence):
+        return False
+    return not guard.entry.also or any(guard.also.matches(one) for one in view)
+
+
+def _guard(compiler: Compiler, entry: GuardEntry) -> _Guard:
+    return _Guard(
+        entry=entry,
+        unless=Matcher((0, one) for one in _compiled(compiler, entry.id, entry.unless)),
+        also=Matcher((0, one) for one in _compiled(compiler, entry.id, entry.also)),
+    )
+
+
+def _compiled(compiler: Compiler, key: str, patterns: Iterable[str]) -> list[Pattern]:
+    try:
+        return [compiler.compile(text) for text in patterns]
+    except PatternError as error:
+        raise PatternError(str(error), key) from error
+
+
+def _check_class(compiler: Compiler, name: str) -> None:
+    try:
+        compiler.check(name)
+    except PatternError as error:
+        raise PatternError(str(error), f"classes.{name}") from error

@@ -1,0 +1,1 @@
+"""The laboratory: measures retrieval, urgency and judges."""

@@ -1,0 +1,68 @@
+"""`eval retrieval`: does the search find the right sources, and does it know when none fits?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from engine.retrieval.protocol import Retriever
+from engine.text import clean
+from evaluation.rows import read_rows
+
+
+class Question(BaseModel):
+    """One labelled question. `relevant` is empty for a question that no source answers."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+    id: str
+    question: str
+    relevant: tuple[str, ...]
+    kind: str = "plain"
+
+
+def read_questions(path: Path) -> list[Question]:
+    """The rows of a questions file."""
+    return read_rows(path, Question, remedy='A row needs "id", "question", "relevant" and "kind".')
+
+
+def measure(
+    questions: Iterable[Question], retriever: Retriever, progress: Callable[[], None] = lambda: None
+) -> dict[str, Any]:
+    """Shares over all answerable questions and by kind; `all_at_3` wants every relevant source in the first three."""
+    answerable: dict[str, list[tuple[bool, bool, bool]]] = {}
+    declined: list[bool] = []
+    for one in questions:
+        found = [hit.source for hit in retriever.search(clean(one.question).text, top=3)]
+        progress()
+        if not one.relevant:
+            declined.append(not found)
+            continue
+        marks = (
+            found[:1] != [] and found[0] in one.relevant,
+            any(source in one.relevant for source in found),
+            all(source in found for source in one.relevant),
+        )
+        answerable.setdefault(one.kind, []).append(marks)
+    everything = [marks for kind in answerable.values() for marks in kind]
+    return {
+        **_shares(everything),
+        "by_kind": {kind: _shares(marks) for kind, marks in sorted(answerable.items())},
+        "out_of_scope": {"n": len(declined), "abstained": _share(declined)},
+    }
+
+
+def _shares(marks: list[tuple[bool, bool, bool]]) -> dict[str, Any]:
+    return {
+        "n": len(marks),
+        "hit_at_1": _share([one[0] for one in marks]),
+        "hit_at_3": _share([one[1] for one in marks]),
+        "all_at_3": _share([one[2] for one in marks]),
+    }
+
+
+def _share(marks: list[bool]) -> float | None:
+    return round(sum(marks) / len(marks), 4) if marks else None

@@ -1,0 +1,100 @@
+"""What holds for every test: no real network, and no waiting between retries."""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import stamina
+
+
+class RealNetwork(RuntimeError):
+    """A test tried to leave the machine."""
+
+
+class _Guard:
+    """Keeps connections on the machine; notes those that would leave it, as callers may swallow errors."""
+
+    def __init__(self) -> None:
+        self.attempts: list[str] = []
+        self._connect, self._connect_ex = socket.socket.connect, socket.socket.connect_ex
+        self._getaddrinfo = socket.getaddrinfo
+
+    def connect(self, sock: socket.socket, address: Any) -> None:
+        self._check(sock, address)
+        return self._connect(sock, address)
+
+    def connect_ex(self, sock: socket.socket, address: Any) -> int:
+        self._check(sock, address)
+        return self._connect_ex(sock, address)
+
+    def getaddrinfo(self, host: Any, *args: Any, **kwargs: Any) -> Any:
+        name = host.decode() if isinstance(host, bytes) else host
+        if name is None or _is_local(name):
+            return self._getaddrinfo(host, *args, **kwargs)
+        # RFC 6761: names under .invalid never resolve, so tests may use them to see what a wrong name does.
+        if not name.rstrip(".").endswith(".invalid"):
+            self._refuse(name)
+        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+
+    def _check(self, sock: socket.socket, address: Any) -> None:
+        if sock.family in {socket.AF_INET, socket.AF_INET6} and not _is_local(address[0]):
+            self._refuse(str(address[0]))
+
+    def _refuse(self, host: str) -> None:
+        self.attempts.append(host)
+        raise RealNetwork(f"A test tried to reach {host}.")
+
+
+def _is_local(host: str) -> bool:
+    if host in {"", "localhost"}:
+        return True
+    try:
+        address = ipaddress.ip_address(host.partition("%")[0])
+    except ValueError:
+        return False
+    return address.is_loopback or address.is_unspecified
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _network_guard() -> Iterator[_Guard]:
+    guard = _Guard()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(socket.socket, "connect", lambda sock, address: guard.connect(sock, address))
+        patch.setattr(socket.socket, "connect_ex", lambda sock, address: guard.connect_ex(sock, address))
+        patch.setattr(socket, "getaddrinfo", guard.getaddrinfo)
+        # A proxy of the developer's would take loopback requests elsewhere.
+        for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
+            patch.delenv(name, raising=False)
+            patch.delenv(name.lower(), raising=False)
+        yield guard
+
+
+@pytest.fixture(autouse=True)
+def _no_real_network(_network_guard: _Guard) -> Iterator[None]:
+    _network_guard.attempts.clear()
+    yield
+    assert not _network_guard.attempts, f"The test tried to reach {_network_guard.attempts}."
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_retries() -> Iterator[None]:
+    with stamina.set_testing(True, attempts=1):
+        yield
+
+
+@pytest.fixture
+def retries(_no_retries: None) -> Iterator[None]:
+    """Retries happen as often as configured, without waiting in between."""
+    with stamina.set_testing(True, attempts=100, cap=True):
+        yield
+
+
+@pytest.fixture
+def real_waits(_no_retries: None) -> Iterator[None]:
+    """Retries happen as in production, with their waits; only for tests whose waits are milliseconds."""
+    with stamina.set_testing(False):
+        yield

@@ -1,0 +1,268 @@
+"""The house as DESIGN §1 draws it: who may import whom, and what stays out of the engine."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGES = ("engine", "adapters", "evaluation", "bots", "benchmarks", "tests")
+MAY_IMPORT = {
+    "engine": {"engine"},
+    "adapters": {"adapters", "engine"},
+    "evaluation": {"evaluation", "engine"},
+    "bots": {"bots", "adapters", "engine"},  # and evaluation, lazily: see below
+}
+# From the bottom to the top. A module imports only from layers above it in this list, and from its own.
+ENGINE_ORDER = (
+    "exceptions",
+    "types",
+    "text",
+    "files",
+    "settings",
+    "rules",
+    "prompts",
+    "texts",
+    "stakes",
+    "knowledge",
+    "models",
+    "retrieval",
+    "conversation",
+    "urgency",
+    "agent",
+    "checks",
+    "judges",
+    "refiner",
+    "team",
+    "filter",
+    "attempt",
+    "engine",
+)
+# Built in parts, so that the very test that looks for them does not contain them.
+REGISTRIES = tuple(".".join(parts) for parts in (("pypi", "org"), ("pythonhosted", "org"), ("npmjs", "org")))
+INDEX_OPTION = re.compile(r"--(?:extra-)?index-url[= ]\S*://|^\s*index-url\s*=\s*\S*://", re.M)
+SKIPPED = {"__pycache__", "build", "dist", "node_modules"}
+
+
+def files_of(*folders: str, suffix: str = ".py") -> list[Path]:
+    """The files of some folders of the repository, sorted."""
+    return sorted(
+        path
+        for folder in folders
+        for path in (ROOT / folder).rglob(f"*{suffix}")
+        if path.is_file() and not SKIPPED & set(path.parts)
+    )
+
+
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
+
+
+def imported(node: ast.AST, path: Path) -> Iterator[tuple[str, int]]:
+    """Every module that a piece of code imports, with its line; relative imports are made absolute."""
+    package = path.relative_to(ROOT).parts[:-1]
+    for one in ast.walk(node):
+        if isinstance(one, ast.Import):
+            yield from ((alias.name, one.lineno) for alias in one.names)
+        elif isinstance(one, ast.ImportFrom):
+            base = package[: len(package) - one.level + 1] if one.level else ()
+            module = ".".join((*base, *([one.module] if one.module else [])))
+            yield module, one.lineno
+            # `from engine import conversation` imports a module too.
+            if "." not in module:
+                yield from ((f"{module}.{alias.name}", one.lineno) for alias in one.names)
+
+
+def is_for_types_only(node: ast.AST) -> bool:
+    return isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+
+
+def at_import_time(tree: ast.AST) -> Iterator[ast.AST]:
+    """The statements that run when a module is imported: all but those in functions and for types only."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) or is_for_types_only(node):
+            continue
+        yield node
+        yield from at_import_time(node)
+
+
+def place(path: Path, line: int) -> str:
+    return f"{path.relative_to(ROOT)}:{line}"
+
+
+@pytest.mark.parametrize("folder", MAY_IMPORT)
+def test_each_folder_imports_only_what_the_table_allows(folder: str) -> None:
+    """No package of the house imports another one that the import table does not allow it."""
+    allowed = MAY_IMPORT[folder]
+    found = [
+        f"{place(path, line)} imports {name}"
+        for path in files_of(folder)
+        for name, line in imported(parsed(path), path)
+        if (top := name.partition(".")[0]) in PACKAGES
+        and top not in allowed
+        and not (path == ROOT / "bots" / "eval_commands.py" and top == "evaluation")
+    ]
+    assert found == []
+
+
+def test_bots_import_the_laboratory_only_when_it_is_used() -> None:
+    """`bots` imports `evaluation` only inside functions of the eval commands."""
+    path = ROOT / "bots" / "eval_commands.py"
+    inside = [name for name, _ in imported(parsed(path), path) if name.startswith("evaluation")]
+    eager = [
+        place(path, node.lineno)
+        for node in at_import_time(parsed(path))
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        and any(name.partition(".")[0] == "evaluation" for name, _ in imported(node, path))
+    ]
+    assert inside
+    assert eager == []
+
+
+def layer(module: str) -> str | None:
+    """The layer of a module of the engine; None for what is not of the engine."""
+    parts = module.split(".")
+    return parts[1] if parts[0] == "engine" and len(parts) > 1 else None
+
+
+def layer_of(path: Path) -> str:
+    return path.relative_to(ROOT / "engine").parts[0].removesuffix(".py")
+
+
+def test_every_layer_of_the_engine_has_its_place() -> None:
+    """Every module of the engine stands in the order of layers, and the order names nothing else."""
+    present = {layer_of(path) for path in files_of("engine")} - {"__init__"}
+    assert present == set(ENGINE_ORDER)
+
+
+def test_the_engine_imports_only_from_below() -> None:
+    """Inside the engine a module imports only from earlier layers or its own."""
+    found = [
+        f"{place(path, line)} imports {name}"
+        for path in files_of("engine")
+        if (own := layer_of(path)) != "__init__"
+        for name, line in imported(parsed(path), path)
+        if (wanted := layer(name)) is not None
+        and wanted in ENGINE_ORDER
+        and ENGINE_ORDER.index(wanted) > ENGINE_ORDER.index(own)
+    ]
+    assert found == []
+
+
+@pytest.mark.parametrize("module", ["sqlalchemy", "aiosqlite", "dotenv", "telegram", "discord", "starlette", "typer"])
+def test_the_engine_knows_no_platform(module: str) -> None:
+    """The engine imports no platform library, no database and no command line."""
+    found = [
+        place(path, line)
+        for path in files_of("engine")
+        for name, line in imported(parsed(path), path)
+        if name.partition(".")[0] == module
+    ]
+    assert found == []
+
+
+def test_the_engine_reads_no_environment_and_prints_nothing() -> None:
+    """No module of the engine touches environment variables, standard output or standard input."""
+    forbidden_names = {"print", "input"}
+    forbidden_attributes = {"environ", "environb", "getenv", "putenv", "stdout", "stderr", "stdin"}
+    found = [
+        place(path, node.lineno)
+        for path in files_of("engine")
+        for node in ast.walk(parsed(path))
+        if (isinstance(node, ast.Name) and node.id in forbidden_names)
+        or (isinstance(node, ast.Attribute) and node.attr in forbidden_attributes)
+        or (isinstance(node, ast.ImportFrom) and any(one.name in forbidden_attributes for one in node.names))
+    ]
+    assert found == []
+
+
+def test_the_engine_keeps_its_search_index_in_memory() -> None:
+    """Where the engine opens SQLite, it opens `:memory:` and never a file."""
+    found = [
+        place(path, node.lineno)
+        for path in files_of("engine")
+        for node in ast.walk(parsed(path))
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr == "connect"
+        and not (node.args and isinstance(node.args[0], ast.Constant) and node.args[0].value == ":memory:")
+    ]
+    assert found == []
+
+
+def test_the_engine_writes_no_file() -> None:
+    """No module of the engine writes to the disk."""
+    writers = {"write_text", "write_bytes", "mkdir", "unlink", "touch", "rename"}
+    found = [
+        place(path, node.lineno)
+        for path in files_of("engine")
+        for node in ast.walk(parsed(path))
+        if isinstance(node, ast.Call)
+        and (
+            (isinstance(node.func, ast.Attribute) and node.func.attr in writers)
+            or (isinstance(node.func, ast.Name) and node.func.id == "open")
+        )
+    ]
+    assert found == []
+
+
+@pytest.mark.parametrize("folder", ["prompts", "config", "knowledge_base"])
+def test_data_folders_hold_no_python(folder: str) -> None:
+    """Prompts, configuration and knowledge bases are data and contain no Python."""
+    assert (ROOT / folder).is_dir()
+    assert [str(path) for ending in (".py", ".pyc", ".pyi") for path in files_of(folder, suffix=ending)] == []
+
+
+def written_tests(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    for node in ast.walk(parsed(path)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test_"):
+            yield node
+
+
+def is_one_sentence(text: str | None) -> bool:
+    """Whether a docstring is one sentence: one paragraph that ends once and only at its end."""
+    if not text or not text.strip() or "\n\n" in text:
+        return False
+    said = " ".join(text.split())
+    return said.endswith((".", "!", "?")) and not re.search(r"(?<!e\.g)(?<!i\.e)(?<!etc)[.!?] [A-Z]", said)
+
+
+def test_every_test_says_what_it_proves() -> None:
+    """Every test function opens with a docstring of one sentence."""
+    found = [
+        f"{place(path, node.lineno)} {node.name}"
+        for path in files_of("tests")
+        if path.name.startswith("test_")
+        for node in written_tests(path)
+        if not is_one_sentence(ast.get_docstring(node))
+    ]
+    assert found == []
+
+
+def test_platform_modules_are_not_named_like_the_library_they_wrap() -> None:
+    """No module of the adapters has the name of a library or of a standard module."""
+    libraries = {"telegram", "discord", "web", "starlette", "openai", *sys.stdlib_module_names}
+    assert {path.stem for path in files_of("adapters")} & libraries == set()
+
+
+def text_files() -> Iterator[Path]:
+    tops = [path for path in sorted(ROOT.iterdir()) if not path.name.startswith(".") or path.name in {".ci", ".github"}]
+    for top in tops:
+        for path in [top] if top.is_file() else sorted(top.rglob("*")):
+            if path.is_file() and not SKIPPED & set(path.parts) and path.suffix not in {".png", ".svg", ".pyc"}:
+                yield path
+
+
+def test_no_file_names_a_package_registry() -> None:
+    """No file of the repository contains the host of a package registry or the address of an index."""
+    found = []
+    for path in text_files():
+        text = path.read_text(encoding="utf-8", errors="replace")
+        found += [str(path.relative_to(ROOT)) for host in REGISTRIES if host in text]
+        found += [str(path.relative_to(ROOT)) for _ in INDEX_OPTION.finditer(text)]
+    assert found == []

@@ -1,0 +1,339 @@
+"""One turn of conversation, with a scripted language model and with the built-in agents."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from engine.exceptions import ModelDeclined, ModelMisconfigured, ModelOutputError, ModelUnavailable
+from engine.models.protocol import Completion, Finish
+from engine.models.scripted import ScriptedModel
+from engine.types import (
+    Basis,
+    Conversation,
+    Decision,
+    HandoffOffer,
+    Message,
+    Outcome,
+    Reminder,
+    Role,
+    Stage,
+    Wish,
+)
+from tests.team import ACCEPT, CALM, CITED, DOUBT, REFINED, application, engine_over, rejection, scripted
+
+
+def roles(model: ScriptedModel) -> list[str]:
+    return sorted(prompt.role for prompt in model.prompts)
+
+
+async def test_an_accepted_turn_makes_one_draft_two_judgements_and_one_urgency_check(tmp_path: Path) -> None:
+    """An accepted cited answer costs four model calls and carries its citation."""
+    model = scripted({})
+    engine = engine_over(tmp_path, model)
+    turn = await engine.respond(engine.start(), "I cannot sleep, what helps?")
+    assert roles(model) == ["agent", "role_and_tone_preliminary", "source_fidelity_preliminary", "urgency"]
+    assert turn.reply.text == CITED["reply"] and turn.reply.citations == ("sleep",)
+    assert turn.review.outcome is Outcome.ACCEPTED and turn.review.decision is Decision.ACCEPT
+    assert turn.usage.llm_calls == 4 and turn.usage.prompt_tokens > 0
+
+
+async def test_chief_judges_are_asked_only_on_doubt_and_can_overrule_it(tmp_path: Path) -> None:
+    """A preliminary objection calls both chief judges, and their acceptance lets the draft pass unchanged."""
+    model = scripted({"source_fidelity_preliminary": DOUBT})
+    engine = engine_over(tmp_path, model)
+    turn = await engine.respond(engine.start(), "I cannot sleep, what helps?")
+    assert {"source_fidelity_chief", "role_and_tone_chief"} <= set(roles(model)) and "refiner" not in roles(model)
+    assert turn.review.outcome is Outcome.ACCEPTED and turn.reply.text == CITED["reply"]
+
+
+async def test_a_warning_is_shown_and_becomes_a_reminder(tmp_path: Path) -> None:
+    """A chief judge's warning leaves the draft in place and its explanation in the next prompt of the agent."""
+    warning = rejection("Say less about beds.") | {"decision": "WARNING"}
+    model = scripted({"source_fidelity_preliminary": [DOUBT, ACCEPT], "source_fidelity_chief": warning})
+    engine = engine_over(tmp_path, model)
+    turn = await engine.respond(engine.start(), "I cannot sleep, what helps?")
+    assert turn.review.outcome is Outcome.WARNED and turn.reply.text == CITED["reply"]
+    await engine.respond(turn.conversation, "And what else helps with sleep?")
+    last = [prompt for prompt in model.prompts if prompt.role == "agent"][-1]
+    assert "Say less about beds." in last.messages[-1].content
+
+
+async def test_a_rejected_draft_is_refined_judged_again_and_only_the_refined_one_is_kept(
+    tmp_path: Path,
+) -> None:
+    """After a rejection the refined reply is shown, and the rejected draft is nowhere in the conversation."""
+    model = scripted({"source_fidelity_preliminary": [DOUBT, ACCEPT], "source_fidelity_chief": rejection()})
+    engine = engine_over(tmp_path, model)
+    turn = await engine.respond(engine.start(), "I cannot sleep, what helps?")
+    assert turn.review.outcome is Outcome.REFINED and turn.reply.text == REFINED["reply"]
+    assert [record.stage for record in turn.review.stages] == [
+        Stage.PRELIMINARY,
+        Stage.CHIEF,
+        Stage.REFINED_PRELIMINARY,
+    ]
+    assert all(CITED["reply"] != message.content for message in turn.conversation.messages)
+
+
+async def test_always_rejected_ends_in_the_fallback_after_six_steps(tmp_path: Path) -> None:
+    """When every draft is rejected, one refinement is tried and the fixed fallback is shown."""
+    model = scripted({"source_fidelity_preliminary": DOUBT, "source_fidelity_chief": rejection()})
+    engine = engine_over(tmp_path, model)
+    turn = await engine.respond(engine.start(), "I cannot sleep, what helps?")
+    assert roles(model).count("refiner") == 1 and roles(model).count("agent") == 1
+    assert turn.review.outcome is Outcome.FALLBACK and turn.review.decision is Decision.REJECT
+    assert "I would rather say so than guess" in turn.reply.text and turn.reply.citations == ()
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        ModelUnavailable(),
+        ModelOutputError(),
+        ModelDeclined(),
+        "the decision is ACCEPT",
+        '{"decision": "ACCEPT"}',
+        '{"objections": [], "decision": "accepted"}',
+    ],
+)
+async def test_a_judge_that_fails_accepts_nothing(tmp_path: Path, broken: Any) -> None:
+    """A judge that errs or cannot be parsed never lets a draft through; the built-in agents answer instead."""
+    model = scripted({"source_fidelity_preliminary": broken, "source_fidelity_chief": broken})
+    engine = engine_over(tmp_path, model)
+    turn = await engine.respond(engine.start(), "I cannot sleep, what helps?")
+    assert turn.review.built_in and turn.review.outage
+    assert turn.reply.text.startswith("Just now I can only quote my sources word for word.")
+
+
+@pytest.mark.parametrize(
+    "error",
+    [ModelUnavailable(), ModelMisconfigured(), ModelDeclined(), ModelOutputError(), "half a {json", ""],
+)
+async def test_an_agent_that_fails_is_replaced_by_the_built_in_one(tmp_path: Path, error: Any) -> None:
+    """Whatever the agent's model does, the person gets a quoted and judged answer with one calm sentence."""
+    engine = engine_over(tmp_path, scripted({"agent": error}))
+    turn = await engine.respond(engine.start(), "I cannot sleep, what helps?")
+    assert "A fixed time for going to bed can help." in turn.reply.text
+    assert turn.reply.text.startswith("Just now I can only quote") and turn.reply.citations == ("sleep",)
+    assert turn.review.stages[0].decision is Decision.ACCEPT
+
+
+async def test_a_truncated_draft_is_asked_for_once_more(tmp_path: Path) -> None:
+    """A cut-off draft is sent back with the reason and the second one is used."""
+    cut = Completion(text='{"reply": "A fix', finish=Finish.LENGTH, model="m", prompt_tokens=1, completion_tokens=1)
+    model = scripted({"agent": [cut, CITED]})
+    turn = await (engine := engine_over(tmp_path, model)).respond(engine.start(), "I cannot sleep, what helps?")
+    assert turn.reply.text == CITED["reply"] and not turn.review.built_in
+    second = [prompt for prompt in model.prompts if prompt.role == "agent"][1]
+    assert "cut off" in second.messages[-1].content
+
+
+async def test_the_turn_budget_ends_in_a_quoted_answer(tmp_path: Path) -> None:
+    """A turn that has used up its calls is finished by the built-in agents, not by silence."""
+    model = scripted({})
+    engine = engine_over(tmp_path, model, budget={"calls": 1})
+    turn = await engine.respond(engine.start(), "I cannot sleep, what helps?")
+    assert turn.review.built_in and "A fixed time for going to bed can help." in turn.reply.text
+    assert turn.usage.llm_calls <= 1
+
+
+async def test_requested_sources_come_into_context_once(tmp_path: Path) -> None:
+    """An agent that asks for a source gets it in a second call, and cannot ask again."""
+    wants = CITED | {"requested_sources": ["voices"], "citations": [], "basis": "none", "reply": ""}
+    cites = CITED | {"citations": ["voices"], "reply": "Voices are sounds that others do not hear."}
+    model = scripted({"agent": [wants, cites]})
+    engine = engine_over(tmp_path, model)
+    turn = await engine.respond(engine.start(), "Is there anything about sleep and the other thing?")
+    assert turn.reply.citations == ("voices",) and "voices" in turn.sources_in_context
+    second = [prompt for prompt in model.prompts if prompt.role == "agent"][1]
+    assert "Voices are sounds" in second.messages[-1].content
+    assert "No further sources can be requested" in second.messages[-1].content
+
+
+async def test_an_agent_that_only_asks_for_sources_never_shows_an_empty_message(tmp_path: Path) -> None:
+    """Reaching the limit of source requests ends in the fallback text, not in an empty reply."""
+    wants = CITED | {
+        "requested_sources": ["voices", "sleep", "nothing"],
+        "citations": [],
+        "basis": "none",
+        "reply": "",
+    }
+    engine = engine_over(tmp_path, scripted({"agent": wants}))
+    turn = await engine.respond(engine.start(), "Tell me about sleep")
+    assert turn.review.outcome is Outcome.FALLBACK and "I would rather say so" in turn.reply.text
+
+
+async def test_an_invalid_citation_is_sent_back_once(tmp_path: Path) -> None:
+    """A citation of a source that was not in context is a retry with the reason, then the fallback."""
+    wrong = CITED | {"citations": ["invented"]}
+    model = scripted({"agent": [wrong, CITED]})
+    turn = await (engine := engine_over(tmp_path, model)).respond(engine.start(), "I cannot sleep, what helps?")
+    assert turn.reply.text == CITED["reply"] and turn.review.failed_checks
+    again = engine_over(tmp_path, scripted({"agent": wrong}))
+    stubborn = await again.respond(again.start(), "I cannot sleep, what helps?")
+    assert stubborn.review.outcome is Outcome.FALLBACK and stubborn.reply.citations == ()
+
+
+async def test_general_knowledge_is_refused_on_high_stakes(tmp_path: Path) -> None:
+    """On a high-stakes topic an unsourced answer is sent back although it carries its disclaimer."""
+    general = CITED | {
+        "citations": [],
+        "basis": "general",
+        "reply": "My sources do not cover it. In general cannabis is relaxing. Please check with your doctor.",
+    }
+    decline = CITED | {
+        "citations": [],
+        "basis": "none",
+        "reply": "My sources do not cover that. Your doctor can help.",
+    }
+    model = scripted({"agent": [general, decline]})
+    turn = await (engine := engine_over(tmp_path, model)).respond(engine.start(), "Is cannabis ok for sleep?")
+    assert turn.reply.text == decline["reply"]
+    assert any("high-stakes" in reason for reason in turn.review.failed_checks)
+
+
+async def test_an_urgent_message_asks_no_model_at_all(tmp_path: Path) -> None:
+    """What the rules see as urgent is answered with the fixed text, without a model call."""
+    model = scripted({})
+    engine = engine_over(tmp_path, model)
+    turn = await engine.respond(engine.start(), "I am going to kill myself tonight")
+    assert turn.urgency.level == "urgent" and model.prompts == []
+    assert turn.review.outcome is Outcome.FIXED and "emergency number" in turn.reply.text
+
+
+async def test_the_urgency_model_replaces_a_draft_that_is_still_being_written(tmp_path: Path) -> None:
+    """When the urgency judge says urgent, the turn ends with the fixed text at once, whatever the draft."""
+    slow = ScriptedModel(lambda prompt: CITED, latency=30)
+    quick = scripted({"urgency": CALM | {"level": "urgent"}})
+
+    class Split:
+        async def complete(self, prompt: Any, ledger: Any) -> Completion:
+            return await (quick if prompt.role == "urgency" else slow).complete(prompt, ledger)
+
+    app = application(tmp_path, Split())  # type: ignore[arg-type]
+    turn = await asyncio.wait_for(app.engine.respond(app.engine.start(), "the cat goes to my sister"), timeout=5)
+    assert turn.urgency.level == "urgent" and turn.review.outcome is Outcome.FIXED
+
+
+async def test_a_failing_urgency_layer_lowers_nothing(tmp_path: Path) -> None:
+    """The level the rules found stands when the urgency model fails."""
+    engine = engine_over(tmp_path, scripted({"urgency": ModelUnavailable()}))
+    turn = await engine.respond(engine.start(), "I feel hopeless and everything is too much")
+    assert turn.urgency.level == "concern"
+    assert any(layer.failed for layer in turn.urgency.layers)
+
+
+async def test_handoff_needs_consent_and_answers_the_question_there(tmp_path: Path) -> None:
+    """Another assistant is offered, takes over on yes with the question as asked, and not on no."""
+    app = application(tmp_path)
+    engine = app.engine
+    asked = await engine.respond(engine.start(), "I can't sleep at night")
+    assert asked.conversation.offer == HandoffOffer(to="sleep", question="I can't sleep at night")
+    assert asked.conversation.assistant == "schizophrenia"
+    agreed = await engine.respond(asked.conversation, "Yes please")
+    assert agreed.conversation.assistant == "sleep" and agreed.conversation.offer is None
+    assert agreed.reply.text.startswith("You are now with the sleep assistant") and agreed.reply.citations
+    refused = await engine.respond(asked.conversation, "no thanks")
+    assert refused.conversation.assistant == "schizophrenia" and refused.conversation.offer is None
+
+
+async def test_an_unanswered_offer_is_dropped(tmp_path: Path) -> None:
+    """A new question instead of yes or no is answered, and the old offer is gone."""
+    engine = engine_over(tmp_path)
+    offered = Conversation(assistant="schizophrenia", offer=HandoffOffer(to="sleep", question="x"))
+    turn = await engine.respond(offered, "What are the voices?")
+    assert turn.conversation.assistant == "schizophrenia" and turn.reply.citations == ("voices",)
+
+
+@pytest.mark.parametrize("message", ["", "   ", "\u200b\u200d\u202e", "🙂🙂", "\x00\x01\x02", "?!…", "\ud800"])
+async def test_a_message_without_words_gets_a_fixed_answer(tmp_path: Path, message: str) -> None:
+    """Nothing, invisible characters, symbols or emoji alone are answered kindly and cost no model call."""
+    model = scripted({})
+    turn = await (engine := engine_over(tmp_path, model)).respond(engine.start(), message)
+    assert turn.reply.text and turn.review.outcome is Outcome.FIXED and model.prompts == []
+
+
+async def test_a_very_long_message_is_shortened_and_the_person_is_told(tmp_path: Path) -> None:
+    """Of 100,000 characters the first part is read, and the reply says so."""
+    turn = await (engine := engine_over(tmp_path)).respond(engine.start(), "I cannot sleep. " * 6250)
+    assert turn.reply.text.startswith("Your message was very long")
+    assert len(turn.conversation.messages[-2].content) <= 4000
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(message=st.text(max_size=300))
+async def test_no_text_makes_a_turn_fail(tmp_path: Path, message: str) -> None:
+    """Any text at all gets a non-empty reply that has been judged or is a fixed text."""
+    engine = engine_over(tmp_path)
+    turn = await engine.respond(engine.start(), message)
+    assert turn.reply.text.strip()
+    assert turn.review.stages or turn.review.outcome in {Outcome.FIXED, Outcome.FALLBACK}
+
+
+@pytest.mark.parametrize("wish", [Wish.SIMPLER, Wish.SHORTER, Wish.EXAMPLE, Wish.MORE])
+async def test_every_other_form_of_an_answer_is_judged(tmp_path: Path, wish: Wish) -> None:
+    """Simpler, shorter, example and more go through the same judges as any reply."""
+    for model in (None, scripted({})):
+        engine = engine_over(tmp_path, model)
+        first = await engine.respond(engine.start(), "I cannot sleep, what helps?")
+        turn = await engine.respond(first.conversation, "", wish=wish)
+        assert turn.review.stages and turn.reply.text
+
+
+async def test_whole_context_puts_every_source_into_the_static_first_message(tmp_path: Path) -> None:
+    """With `context: whole` the sources stand in the first message and none in the last."""
+    model = scripted(
+        {"agent": CITED | {"citations": ["voices"], "reply": "Voices are sounds that others do not hear."}}
+    )
+    app = application(tmp_path, model)
+    assistant = app.engine.assistants["schizophrenia"]
+    team = assistant.teams[0]
+    whole = replace(
+        assistant,
+        settings=assistant.settings.model_copy(update={"context": "whole"}),
+        teams=(replace(team, agent=replace(team.agent, whole=True)),),
+    )
+    engine = replace(app.engine, assistants={"schizophrenia": whole})
+    turn = await engine.respond(engine.start(), "Tell me about sleep")
+    prompt = next(one for one in model.prompts if one.role == "agent")
+    assert "Voices are sounds" in prompt.messages[0].content and "Voices are sounds" not in prompt.messages[-1].content
+    assert turn.reply.citations == ("voices",) and set(turn.sources_in_context) == {"sleep", "voices"}
+
+
+async def test_static_text_comes_first_and_is_the_same_every_turn(tmp_path: Path) -> None:
+    """The first message of the agent's prompt does not change between turns, so that provider caches hit."""
+    model = scripted({})
+    engine = engine_over(tmp_path, model)
+    first = await engine.respond(engine.start(), "I cannot sleep, what helps?")
+    reminded = replace(first.conversation, reminders=(Reminder(judge="x", text="Be shorter."),))
+    await engine.respond(reminded, "What are the voices?")
+    prompts = [prompt for prompt in model.prompts if prompt.role == "agent"]
+    assert prompts[0].messages[0] == prompts[1].messages[0]
+    assert [one.role for one in prompts[1].messages] == ["system", "user", "assistant", "user"]
+
+
+async def test_a_cancelled_turn_leaves_no_task_behind(tmp_path: Path) -> None:
+    """Ctrl-C in the middle of a turn ends the draft and the urgency check with it."""
+    engine = engine_over(tmp_path, ScriptedModel(lambda prompt: CITED, latency=30))
+    task = asyncio.ensure_future(engine.respond(engine.start(), "I cannot sleep"))
+    await asyncio.sleep(0.05)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert [one for one in asyncio.all_tasks() if one is not asyncio.current_task()] == []
+
+
+async def test_basis_and_citation_travel_with_the_reply(tmp_path: Path) -> None:
+    """The reply says what it rests on, and history keeps the citation."""
+    engine = engine_over(tmp_path)
+    turn = await engine.respond(engine.start(), "What are the voices?")
+    assert turn.reply.basis is Basis.SOURCE
+    assert turn.conversation.messages[-1] == Message(
+        role=Role.ASSISTANT, content=turn.reply.text, citations=("voices",)
+    )

@@ -1,0 +1,184 @@
+"""Settings: what wins over what, and what a wrong one says."""
+
+from __future__ import annotations
+
+import traceback
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+
+from bots.compose import Application
+from bots.settings import CafiSettings, read_settings
+from engine.exceptions import ConfigurationError
+from engine.settings import AssistantSettings, Limits, ModelSettings
+from engine.types import Tier
+
+KEY = "sk-very-secret-1234567890"
+
+
+@pytest.fixture(autouse=True)
+def _clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    import os
+
+    for name in [one for one in os.environ if one.upper().startswith(("CAFI_", "OPENAI_"))]:
+        monkeypatch.delenv(name)
+
+
+def written(tmp_path: Path, text: str) -> Path:
+    path = tmp_path / "cafi.yaml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_option_wins_over_environment_over_file_over_default(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each place of a setting wins over the next: option, environment, file, default."""
+    empty, file = written(tmp_path, ""), tmp_path / "full.yaml"
+    file.write_text("agents: builtin\nbudget: {calls: 3, seconds: 5}\n", encoding="utf-8")
+    assert read_settings(empty).agents == "auto"
+    assert read_settings(file).agents == "builtin"
+    monkeypatch.setenv("CAFI_AGENTS", "llm")
+    monkeypatch.setenv("CAFI_BUDGET__CALLS", "9")
+    assert read_settings(file).agents == "llm"
+    assert read_settings(file, {"agents": "auto"}).agents == "auto"
+    assert read_settings(file, {"agents": None}).agents == "llm"
+
+
+def test_the_environment_changes_one_key_of_a_group(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A variable for one key leaves the file's other keys of the same group alone."""
+    monkeypatch.setenv("CAFI_BUDGET__CALLS", "9")
+    budget = read_settings(written(tmp_path, "budget: {calls: 3, seconds: 5}\n")).budget
+    assert (budget.calls, budget.seconds) == (9, 5)
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "key"),
+    [
+        ("agents: auto\ncolour: red\n", 2, "colour"),
+        ("# c\nmodels:\n  largee: x\n", 3, "models.largee"),
+        ("agents: sometimes\n", 1, "agents"),
+        ("budget:\n  calls: 0\n", 2, "budget.calls"),
+        ("crisis:\n  country: no\n", 2, "crisis.country"),
+    ],
+)
+def test_a_wrong_key_or_value_names_file_line_and_key(tmp_path: Path, text: str, line: int, key: str) -> None:
+    """An unknown key or a value of the wrong kind in the file is named with its line."""
+    path = written(tmp_path, text)
+    with pytest.raises(ConfigurationError) as caught:
+        read_settings(path)
+    assert (caught.value.file, caught.value.line, caught.value.key) == (path, line, key)
+
+
+@pytest.mark.parametrize("text", ["agents: [\n", "- a\n", "a: 2026-02-31\n", "\x00"])
+def test_a_file_that_is_no_mapping_is_a_configuration_error(tmp_path: Path, text: str) -> None:
+    """Broken YAML in the settings file is a ConfigurationError with the file's name."""
+    path = written(tmp_path, text)
+    with pytest.raises(ConfigurationError) as caught:
+        read_settings(path)
+    assert caught.value.file == path
+    assert caught.value.line
+
+
+@pytest.mark.parametrize("text", ["", "# nothing\n", "{}\n"])
+def test_an_empty_file_means_the_defaults(tmp_path: Path, text: str) -> None:
+    """A settings file with nothing in it is valid."""
+    assert read_settings(written(tmp_path, text)) == CafiSettings()
+
+
+def test_a_named_file_that_is_missing_is_an_error(tmp_path: Path) -> None:
+    """A file named with --config must exist."""
+    with pytest.raises(ConfigurationError, match="Check --config"):
+        read_settings(tmp_path / "none.yaml")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("CAFI_BUDGET__CALLS", "many"), ("CAFI_ASSISTANTS", "one, two"), ("CAFI_MODELS", "gpt"), ("CAFI_AGENTS", "x")],
+)
+def test_a_wrong_environment_variable_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, value: str
+) -> None:
+    """The error for a value from the environment names the variable, not a file."""
+    monkeypatch.setenv(name, value)
+    with pytest.raises(ConfigurationError, match=f"environment variable {name}"):
+        read_settings(written(tmp_path, ""))
+
+
+def test_an_empty_variable_counts_as_unset(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A variable that is set to nothing changes nothing."""
+    monkeypatch.setenv("CAFI_AGENTS", "")
+    assert read_settings(written(tmp_path, "agents: builtin\n")).agents == "builtin"
+
+
+def test_the_key_is_never_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither repr, str nor dump of settings holds the key."""
+    monkeypatch.setenv("CAFI_MODELS__API_KEY", KEY)
+    settings = read_settings(written(tmp_path, ""))
+    assert settings.models.api_key is not None
+    assert settings.models.api_key.get_secret_value() == KEY
+    for shown in (repr(settings), str(settings), str(settings.model_dump()), settings.model_dump_json()):
+        assert KEY not in shown
+    assert KEY not in repr(Application(settings=settings))
+
+
+@pytest.mark.parametrize("text", [f"models:\n  apikey: {KEY}\n", f"models:\n  api_key: [{KEY}]\n", f"models: {KEY}\n"])
+def test_a_key_in_the_wrong_place_is_not_repeated(tmp_path: Path, text: str) -> None:
+    """An error about the key, with everything that caused it, does not hold the key."""
+    with pytest.raises(ConfigurationError) as caught:
+        read_settings(written(tmp_path, text))
+    assert KEY not in "".join(traceback.format_exception(caught.value))
+
+
+def test_openai_api_key_serves_where_no_other_is_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """OPENAI_API_KEY is used for OpenAI itself, yields to a configured key and goes to no other server."""
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    alone = read_settings(written(tmp_path, ""))
+    assert alone.models.api_key is not None
+    assert alone.uses_llm
+    assert KEY not in repr(alone)
+    other = read_settings(written(tmp_path, "models: {api_key: other}\n"))
+    assert other.models.api_key is not None
+    assert other.models.api_key.get_secret_value() == "other"
+    assert read_settings(written(tmp_path, "models: {base_url: 'http://127.0.0.1:1/v1'}\n")).models.api_key is None
+
+
+@pytest.mark.parametrize(
+    ("agents", "models", "wanted"),
+    [
+        ("auto", {}, False),
+        ("auto", {"api_key": KEY}, True),
+        ("auto", {"base_url": "http://127.0.0.1:1/v1"}, True),
+        ("builtin", {"api_key": KEY}, False),
+        ("llm", {}, True),
+    ],
+)
+def test_models_are_used_when_asked_for_or_reachable(agents: str, models: dict[str, str], wanted: bool) -> None:
+    """Language models run where they are asked for, or a key or address is there and built-in is not asked for."""
+    assert CafiSettings(agents=agents, models=ModelSettings.model_validate(models)).uses_llm is wanted
+
+
+def test_a_role_may_have_a_model_of_its_own() -> None:
+    """The name for a role wins over the name of its tier."""
+    models = ModelSettings(large="big", small="little", roles={"urgency": "own"})
+    assert [models.name_for(role, Tier.SMALL) for role in ("urgency", "other")] == ["own", "little"]
+    assert models.name_for("agent", Tier.LARGE) == "big"
+
+
+def test_requests_are_not_stored_unless_asked_for() -> None:
+    """The provider's own log is off by default."""
+    assert ModelSettings().store is False
+
+
+@pytest.mark.parametrize("change", [{"message_characters": 5}, {"window_sources": 0}, {"colour": 1}])
+def test_limits_refuse_nonsense(change: dict[str, int]) -> None:
+    """A limit that would make turns impossible, or is not known, is refused."""
+    with pytest.raises(ValidationError):
+        Limits.model_validate(change)
+
+
+def test_an_assistant_id_is_a_plain_word() -> None:
+    """An assistant's id cannot be a path."""
+    with pytest.raises(ValidationError):
+        AssistantSettings(
+            id="../x", name="n", audience="a", condition="c", knowledge_base=Path("k"), rules=(), welcome="w"
+        )
