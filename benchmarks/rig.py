@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 
 from benchmarks.mock_server import LoggedCall
 from bots.compose import Application
+from bots.process import settle
 from bots.settings import CafiSettings
 from engine.engine import Engine
 from engine.prompts import Prompts
@@ -166,7 +167,9 @@ def rig(server: MockServer, **changes: object) -> Iterator[Rig]:
 
 
 async def _built(application: Application) -> Engine:
-    return application.engine
+    engine = application.engine
+    settle()
+    return engine
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

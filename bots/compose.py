@@ -175,9 +175,10 @@ class Application:
         rules = RuleBook.load(self.settings.config_folder / "rules", settings.rules)
         texts = Texts.load(self.settings.config_folder / "texts" / f"{settings.texts}.yaml")
         search = self.search(knowledge)
-        builtin = self._builtin_team(knowledge, search, settings, texts)
-        model = self.chat_model
-        teams = (builtin,) if model is None else (self._llm_team(model, settings, knowledge, rules, texts), builtin)
+        ranking = PassageRanking(knowledge, search)
+        teams: tuple[Team, ...] = (self._builtin_team(knowledge, ranking, settings, texts),)
+        if self.chat_model is not None:
+            teams = (self._llm_team(self.chat_model, settings, knowledge, ranking, rules, texts), *teams)
         return Assistant(
             settings=settings,
             knowledge=knowledge,
@@ -188,7 +189,7 @@ class Application:
         )
 
     def _builtin_team(
-        self, knowledge: KnowledgeBase, search: Search, settings: AssistantSettings, texts: Texts
+        self, knowledge: KnowledgeBase, ranking: PassageRanking, settings: AssistantSettings, texts: Texts
     ) -> Team:
         disclaimer = Disclaimer(
             admission=texts.admission,
@@ -196,7 +197,7 @@ class Application:
             decline=texts.decline.format(topics=topic_list(settings)),
         )
         return Team(
-            agent=QuotingAgent(knowledge=knowledge, texts=texts, ranking=PassageRanking(knowledge, search)),
+            agent=QuotingAgent(knowledge=knowledge, texts=texts, ranking=ranking),
             preliminary=self._builtin_judges(Tier.SMALL),
             chief=self._builtin_judges(Tier.LARGE),
             refiner=BuiltinRefiner(lexicon=self.lexicon, texts=disclaimer),
@@ -213,6 +214,7 @@ class Application:
         model: ChatModel,
         settings: AssistantSettings,
         knowledge: KnowledgeBase,
+        ranking: PassageRanking,
         rules: RuleBook,
         texts: Texts,
     ) -> Team:
@@ -236,6 +238,7 @@ class Application:
                 knowledge=knowledge,
                 rules=rules,
                 wishes=texts.wishes,
+                ranking=ranking,
                 whole=settings.context == "whole",
             ),
             preliminary=judges(Tier.SMALL, "preliminary"),

@@ -135,7 +135,7 @@ class Attempt:
                 continue
             wanted = self._wanted(task, draft)
             if wanted:
-                task = replace(task, sources=self._with(task, wanted), may_request=False)
+                task = replace(task, sources=self._with(task, wanted), requested=wanted, may_request=False)
                 continue
             task = replace(task, may_request=False) if draft.requested_sources else task
             reasons = failed_checks(draft, self._context(task.message, task, draft))

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel, ConfigDict
 
+from engine.agent.passages import PassageRanking
 from engine.agent.protocol import AgentTask
 from engine.knowledge.base import KnowledgeBase
-from engine.knowledge.source import Source
+from engine.knowledge.source import Passage, Source
 from engine.models.calling import PromptedModel
 from engine.models.ledger import Ledger
 from engine.prompts import neutralise
@@ -29,6 +30,8 @@ class DraftOutput(BaseModel):
     handoff: str | None = None
 
 
+EXCERPT_WORDS = 80
+"""How much of a source is shown that is not the best one; the agent can ask for the rest."""
 GIVEN = frozenset(
     {
         "assistant", "rules", "handoffs", "index", "whole", "max_words", "sources", "source_ids", "reminders",
@@ -46,6 +49,7 @@ class LlmAgent:
     knowledge: KnowledgeBase
     rules: RuleBook
     wishes: dict[str, str]
+    ranking: PassageRanking
     whole: bool = False
 
     async def draft(self, task: AgentTask, ledger: Ledger) -> Draft:
@@ -76,10 +80,29 @@ class LlmAgent:
             "max_words": task.assistant.limits.reply_characters // 10,
         }
 
+    def _in_context(self, task: AgentTask) -> list[dict[str, object]]:
+        """The best source and those asked for by name in full, of the others what fits the message best."""
+        whole = {*task.requested, *(source.id for source in task.sources[:1])}
+        return [
+            for_prompt(source, excerpt=None if source.id in whole else self._excerpt(task, source))
+            for source in task.sources
+        ]
+
+    def _excerpt(self, task: AgentTask, source: Source) -> str | None:
+        """The best passages in their order; None where that would be most of the source anyway."""
+        if len(source.text.split()) < 2 * EXCERPT_WORDS:
+            return None
+        chosen: list[Passage] = []
+        for one in self.ranking.rank(task.message, [source]):
+            if chosen and sum(len(passage.text.split()) for passage in (*chosen, one.passage)) > EXCERPT_WORDS:
+                break
+            chosen.append(one.passage)
+        return "\n[...]\n".join(one.text for one in sorted(chosen, key=lambda passage: passage.index))
+
     def _dynamic(self, task: AgentTask) -> dict[str, object]:
         wish = "" if task.wish is Wish.ANSWER else self.wishes[task.wish.value]
         return {
-            "sources": [] if self.whole else [for_prompt(source) for source in task.sources],
+            "sources": [] if self.whole else self._in_context(task),
             "source_ids": [source.id for source in task.sources],
             "reminders": [one.text for one in task.reminders],
             "message": wish or task.message,
@@ -91,13 +114,14 @@ class LlmAgent:
         }
 
 
-def for_prompt(source: Source) -> dict[str, object]:
-    """A source as prompts show it: its text, and its local rules apart from it."""
+def for_prompt(source: Source, *, excerpt: str | None = None) -> dict[str, object]:
+    """A source as prompts show it: its text or an excerpt, and its local rules apart from it."""
     return {
         "id": source.id,
         "title": source.title,
         "notes": list(source.notes_for_agent()),
-        "text": source.text,
+        "text": source.text if excerpt is None else excerpt,
+        "excerpt": excerpt is not None,
     }
 
 

@@ -16,7 +16,8 @@ from engine.types import Draft, Message, Reminder, UrgencyLevel, Wish
 class AgentTask:
     """One draft to write.
 
-    `sources` are in context, best first; `suggested` is what the search found for this message.
+    `sources` are in context, best first; `suggested` is what the search found for this message,
+    `requested` what the agent itself asked for.
     `objection` is why the last draft was sent back, `may_request` whether more sources can still be asked for.
     """
 
@@ -26,6 +27,7 @@ class AgentTask:
     earlier: tuple[Message, ...] = ()
     sources: tuple[Source, ...] = ()
     suggested: tuple[Hit, ...] = ()
+    requested: tuple[str, ...] = ()
     reminders: tuple[Reminder, ...] = ()
     high_stakes: bool = False
     delusional_framing: bool = False
