@@ -7,13 +7,13 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pydantic import Field
 
 from adapters.crisis import CrisisReferral, load_referral
 from adapters.session import Session
 from bots.settings import CafiSettings
-from engine.agent import llm as agent
 from engine.agent.passages import PassageRanking
 from engine.agent.quoting import QuotingAgent
 from engine.agent.smalltalk import topic_list
@@ -22,15 +22,11 @@ from engine.checks import private_sentences
 from engine.engine import Engine
 from engine.exceptions import ConfigurationError
 from engine.files import read_yaml
-from engine.judges import llm as judge
 from engine.judges.builtin import BuiltinRoleAndTone, BuiltinSourceFidelity, BuiltinUnsupportedClaims
 from engine.judges.lexicon import Lexicon
 from engine.judges.protocol import ROLE_AND_TONE, SOURCE_FIDELITY, UNSUPPORTED_CLAIMS, Judge
 from engine.knowledge.base import KnowledgeBase
-from engine.models.calling import PromptedModel
 from engine.models.protocol import ChatModel
-from engine.prompts import Prompts
-from engine.refiner import llm as refiner
 from engine.refiner.builtin import BuiltinRefiner, Disclaimer
 from engine.retrieval.search import Search
 from engine.retrieval.synonyms import Synonyms
@@ -40,8 +36,10 @@ from engine.stakes import Stakes
 from engine.team import Team
 from engine.texts import Texts
 from engine.types import Tier
-from engine.urgency import llm as urgency
 from engine.urgency.rules import UrgencyRules
+
+if TYPE_CHECKING:
+    from engine.prompts import Prompts
 
 JUDGES = (SOURCE_FIDELITY, UNSUPPORTED_CLAIMS, ROLE_AND_TONE)
 
@@ -93,6 +91,8 @@ class Application:
     @cached_property
     def prompts(self) -> Prompts:
         """All prompt templates."""
+        from engine.prompts import Prompts
+
         return Prompts.load(self.settings.prompts_folder)
 
     @cached_property
@@ -218,6 +218,13 @@ class Application:
         rules: RuleBook,
         texts: Texts,
     ) -> Team:
+        # Only here: templates and model roles are a tenth of the start-up time of a run without a model.
+        from engine.agent import llm as agent
+        from engine.judges import llm as judge
+        from engine.models.calling import PromptedModel
+        from engine.refiner import llm as refiner
+        from engine.urgency import llm as urgency
+
         def prompted(name: str, given: frozenset[str]) -> PromptedModel:
             return PromptedModel(model=model, template=self.prompts.get(name).expect(given))
 

@@ -73,13 +73,14 @@ class Attempt:
             message=text,
             sources=self.assistant.knowledge.pick(draft.citations),
             earlier=task.earlier,
-            high_stakes=self._high_stakes(text, draft),
+            high_stakes=self._high_stakes(text),
+            risky=self.stakes.risky(draft.reply),
             delusional_framing=task.delusional_framing,
             assistant_name=self.assistant.settings.name,
             audience=self.assistant.settings.audience,
             condition=self.assistant.settings.condition,
         )
-        judged = Filter(team=self.team, knowledge=self.assistant.knowledge)
+        judged = Filter(team=self.team, knowledge=self.assistant.knowledge, stakes=self.stakes)
         filtered = await judged.run(case, lambda one: failed_checks(one, self._context(text, task, one)), self.ledger)
         return Answer(filtered=filtered, team=self.team, in_context=in_context, failed_checks=failed)
 
@@ -147,11 +148,12 @@ class Attempt:
             retries, task = retries - 1, replace(task, objection=" ".join(reasons))
 
     def _wanted(self, task: AgentTask, draft: Draft) -> tuple[str, ...]:
-        if not task.may_request:
+        """The sources a draft asks for that it has not seen in full; only the first in context is sure to be whole."""
+        if not task.may_request or task.assistant.context == "whole":
             return ()
-        present = {source.id for source in task.sources}
+        whole = {*task.requested, *(source.id for source in task.sources[:1])}
         known = (one for one in draft.requested_sources if one in self.assistant.knowledge.sources)
-        return tuple(one for one in known if one not in present)[: task.assistant.limits.source_requests]
+        return tuple(one for one in known if one not in whole)[: task.assistant.limits.source_requests]
 
     def _with(self, task: AgentTask, wanted: tuple[str, ...]) -> tuple[Source, ...]:
         ids = dict.fromkeys((*wanted, *(source.id for source in task.sources)))

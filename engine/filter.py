@@ -14,6 +14,7 @@ from engine.exceptions import ModelError
 from engine.judges.protocol import Case, Judge, applicable
 from engine.knowledge.base import KnowledgeBase
 from engine.models.ledger import Ledger
+from engine.stakes import Stakes
 from engine.team import Team
 from engine.types import Decision, Draft, Outcome, Stage, StageRecord, Tier, Verdict
 
@@ -40,6 +41,7 @@ class Filter:
 
     team: Team
     knowledge: KnowledgeBase
+    stakes: Stakes
 
     async def run(self, case: Case, recheck: Recheck, ledger: Ledger) -> Filtered:
         """Judge a draft that has passed the code checks; `recheck` applies them to a refined one."""
@@ -61,7 +63,8 @@ class Filter:
         reasons = recheck(draft)
         if reasons:
             return Filtered(outcome=Outcome.FALLBACK, draft=None, stages=tuple(stages), failed_checks=reasons)
-        again = replace(case, draft=draft, sources=self.knowledge.pick(draft.citations))
+        cited, risky = self.knowledge.pick(draft.citations), self.stakes.risky(draft.reply)
+        again = replace(case, draft=draft, sources=cited, risky=risky)
         stages += await judged(again, self._tiers(), ledger, refined=True)
         if stages[-1].decision is Decision.REJECT:
             broken = all(one.failed for one in stages[-1].verdicts if one.decision is Decision.REJECT)

@@ -40,6 +40,10 @@ class Stakes:
         sending, professionals = _pattern(file.sending).pattern, _pattern(file.professionals).pattern
         return cls(patterns=patterns, pointing=re.compile(rf"{sending}.*{professionals}", re.S))
 
+    def risky(self, reply: str) -> tuple[str, ...]:
+        """The sentences of a reply that touch a high-stakes topic and do not just send somebody on."""
+        return tuple(one for one in sentences(reply) if self.topics("", one))
+
     def topics(self, message: str, reply: str = "") -> tuple[str, ...]:
         """The high-stakes topics of a message and of what a reply says.
 

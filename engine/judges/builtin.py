@@ -17,7 +17,7 @@ from engine.judges.lexicon import Lexicon
 from engine.judges.protocol import ROLE_AND_TONE, SOURCE_FIDELITY, UNSUPPORTED_CLAIMS, Case
 from engine.judges.support import SourceIndex, Support, SupportMeasure
 from engine.models.ledger import Ledger
-from engine.text import words
+from engine.text import squash, words
 from engine.types import Decision, Tier, Verdict, worst
 
 _QUOTED = 90
@@ -59,7 +59,7 @@ class BuiltinSourceFidelity:
         reading = read(case.draft.reply, self._lexicon)
         objections = tuple(self._objections(reading, case.draft.reply, self._measure.index(case.sources)))
         if reading.carries_disclaimer and not case.high_stakes:
-            objections = tuple(one for one in objections if one.contradicts)
+            objections = tuple(one for one in objections if one.contradicts or _is_risky(one, case))
         return _verdict(self.name, self._tier, objections, high_stakes=case.high_stakes)
 
     def _objections(self, reading: Reading, reply: str, index: SourceIndex) -> Iterator[Objection]:
@@ -93,8 +93,6 @@ class BuiltinUnsupportedClaims:
     async def judge(self, case: Case, ledger: Ledger) -> Verdict:
         """Look for statements and for the disclaimer they need; books nothing in the ledger."""
         reading = read(case.draft.reply, self._lexicon)
-        if reading.carries_disclaimer and not case.high_stakes:
-            return _verdict(self.name, self._tier, ())
         lacking = _lacking(reading)
         decision = Decision.WARNING if reading.admits or reading.urges_verification else Decision.REJECT
         objections = tuple(
@@ -105,6 +103,8 @@ class BuiltinUnsupportedClaims:
             )
             for claim in reading.claims
         )
+        if reading.carries_disclaimer and not case.high_stakes:
+            objections = tuple(one for one in objections if _is_risky(one, case))
         return _verdict(self.name, self._tier, objections, high_stakes=case.high_stakes)
 
 
@@ -189,6 +189,12 @@ def _unsupported(claim: Claim, support: Support) -> Objection:
 def _quote(claim: Claim) -> str:
     text = " ".join(claim.sentences[0].split())
     return f'"{text}"' if len(text) <= _QUOTED else f'"{text[:_QUOTED].rsplit(" ", 1)[0]} …"'
+
+
+def _is_risky(objection: Objection, case: Case) -> bool:
+    """Whether the statement itself touches a high-stakes topic, where a disclaimer excuses nothing."""
+    risky = {squash(one) for one in case.risky}
+    return any(squash(one) in risky for one in objection.claim.sentences)
 
 
 def _verdict(name: str, tier: Tier, objections: tuple[Objection, ...], *, high_stakes: bool = False) -> Verdict:

@@ -205,9 +205,14 @@ class _Compiler:
             raise ConfigurationError(problem, file=self._path, key=key) from error
 
     def any_of(self, key: str, patterns: tuple[str, ...]) -> re.Pattern[str]:
-        for pattern in patterns:
-            self.one(key, pattern)
-        return re.compile("|".join(f"(?:{self._expand(one)})" for one in patterns)) if patterns else _NEVER
+        if not patterns:
+            return _NEVER
+        try:
+            return re.compile("|".join(f"(?:{self._expand(one)})" for one in patterns))
+        except (re.error, KeyError):
+            for pattern in patterns:  # one by one only to name the faulty one: compiling costs start-up time
+                self.one(key, pattern)
+            raise
 
     def _expand(self, pattern: str) -> str:
         return re.sub(r"<<(\w+)>>", lambda match: f"(?:{self._expand(self._macros[match[1]])})", pattern)

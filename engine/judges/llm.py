@@ -89,7 +89,7 @@ class LlmJudge:
                 "audience": case.audience,
                 "condition": case.condition,
             },
-            "high_stakes": case.high_stakes,
+            "high_stakes": case.high_stakes or bool(case.risky),
             "delusional_framing": case.delusional_framing,
             "sources": [{"id": source.id, "title": source.title, "text": source.text} for source in case.sources],
             "intents": [note for source in case.sources for note in source.notes_for_agent()],

@@ -16,13 +16,18 @@ ROLE_AND_TONE = "role_and_tone"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Case:
-    """A draft and what is needed to judge it. `sources` are all the cited ones; `earlier` the turns before."""
+    """A draft and what is needed to judge it.
+
+    `sources` are all the cited ones, `earlier` the turns before. `high_stakes`: the person asked about such a topic;
+    `risky`: sentences of the draft that touch one by themselves.
+    """
 
     draft: Draft
     message: str
     sources: tuple[Source, ...] = ()
     earlier: tuple[Message, ...] = ()
     high_stakes: bool = False
+    risky: tuple[str, ...] = ()
     delusional_framing: bool = False
     assistant_name: str = ""
     audience: str = ""

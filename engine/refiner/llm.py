@@ -57,7 +57,7 @@ class LlmRefiner:
                     for verdict in verdicts
                     if verdict.decision is not Decision.ACCEPT
                 ],
-                "high_stakes": case.high_stakes,
+                "high_stakes": case.high_stakes or bool(case.risky),
             },
             RefinedOutput,
             ledger,

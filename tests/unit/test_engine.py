@@ -15,6 +15,7 @@ from engine.exceptions import ModelDeclined, ModelMisconfigured, ModelOutputErro
 from engine.models.protocol import Completion, Finish
 from engine.models.scripted import ScriptedModel
 from engine.types import (
+    ActiveSource,
     Basis,
     Conversation,
     Decision,
@@ -154,6 +155,24 @@ async def test_requested_sources_come_into_context_once(tmp_path: Path) -> None:
     second = [prompt for prompt in model.prompts if prompt.role == "agent"][1]
     assert "Voices are sounds" in second.messages[-1].content
     assert "No further sources can be requested" in second.messages[-1].content
+
+
+async def test_a_source_shown_in_excerpt_can_be_had_in_full(tmp_path: Path) -> None:
+    """An agent that asks for a source of which it saw an excerpt gets the whole of it."""
+    paragraphs = "\n\n".join(
+        f"Voices and sleep, part {number}: " + "calm words of this part. " * 12 for number in range(9)
+    )
+    (tmp_path / "long.md").write_text(
+        f"---\nid: long\ntitle: Voices and sleep at night\nsummary: [voices, sleep]\n---\n{paragraphs}",
+        encoding="utf-8",
+    )
+    model = scripted({"agent": [CITED | {"requested_sources": ["long"], "citations": [], "reply": ""}, CITED]})
+    app = application(tmp_path, model)
+    conversation = replace(app.engine.start(), active=(ActiveSource(id="long"),))
+    await app.engine.respond(conversation, "why am i so tired and cant sleep")
+    first, second = [one.messages[-1].content for one in model.prompts if one.role == "agent"]
+    assert 'id="long" excerpt="yes"' in first and "part 8" not in first
+    assert 'id="long">' in second and "part 8" in second
 
 
 async def test_an_agent_that_only_asks_for_sources_never_shows_an_empty_message(tmp_path: Path) -> None:

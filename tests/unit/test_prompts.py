@@ -68,7 +68,7 @@ def values(one: PromptTemplate, outside: str) -> dict[str, Any]:
     """Something for every variable of a shipped template; what is not ours is `outside`."""
     rule = {"id": "r", "statement": "s", "severity": "REJECT", "accept": ("a",), "reject": ("b",)}
     turn = {"who": "person", "text": outside}
-    source = {"id": "causes", "title": outside, "text": outside, "notes": [outside]}
+    source = {"id": "causes", "title": outside, "text": outside, "notes": [outside], "excerpt": False}
     every: dict[str, Any] = {
         "assistant": {"name": "CAFI", "audience": "people", "condition": "schizophrenia"},
         "rules": [rule],
