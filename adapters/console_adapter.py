@@ -15,7 +15,7 @@ from engine.types import Turn, Wish
 HELP = """\
 /source     the texts the last answer comes from     /why      how the last answer was checked
 /simpler    simpler words     /shorter   shorter     /example  an example     /more  the next part
-/forget     forget this conversation                 /quit     leave          /help  this list"""
+/picture    what the picture shows   /forget  forget this conversation   /quit  leave   /help  this list"""
 WISHES = {
     "/simpler": Wish.SIMPLER,
     "/shorter": Wish.SHORTER,
@@ -76,7 +76,13 @@ class ConsoleChat:
             await self._turn(line, Wish.ANSWER)
 
     def _commands(self) -> dict[str, Callable[[], None]]:
-        return {"/source": self._sources, "/why": self._why, "/forget": self._forget, "/help": self._help}
+        return {
+            "/source": self._sources,
+            "/why": self._why,
+            "/forget": self._forget,
+            "/help": self._help,
+            "/picture": self._picture,
+        }
 
     async def _turn(self, line: str, wish: Wish) -> None:
         """One turn; when it is interrupted or fails, the conversation stays as it was before."""
@@ -102,7 +108,7 @@ class ConsoleChat:
             return
         self.state, self.last = outgoing.state, outgoing.turn
         for medium in outgoing.media:
-            self.terminal.write(f"  [picture: {medium.caption or medium.file}] {medium.alt}\n  {medium.path}")
+            self.terminal.write(f"  picture: {medium.caption or medium.file} (/picture tells what it shows)")
         titles = self._titles(outgoing.citations)
         if titles:
             self.terminal.write(f"  from: {titles}")
@@ -122,6 +128,14 @@ class ConsoleChat:
             self._say(source.text)
             self.terminal.write(f"\n  It rests on: {references or 'no references given'}")
             self.terminal.write(f"  {knowledge.manifest.notice}")
+
+    def _picture(self) -> None:
+        media = () if self.last is None else self.last.reply.media
+        if not media:
+            self._say("The last reply has no picture.")
+        for medium in media:
+            self._say(f"{medium.caption or medium.file}: {medium.alt}")
+            self.terminal.write(f"  {medium.path}")
 
     def _why(self) -> None:
         if self.last is None:

@@ -208,7 +208,7 @@ def talk() -> str:
         "No clinician has reviewed these texts.",
         "The first draft was accepted as it stood.",
         "built-in agent",
-        "/forget     forget this conversation",
+        "/forget  forget this conversation",
         "I do not know that command.",
         "I did not get any words.",
         "Forgotten: ",
