@@ -15,6 +15,7 @@ from pathlib import Path
 from engine.knowledge.base import KnowledgeBase, Manifest
 from engine.knowledge.source import Source
 from engine.retrieval import Search, Synonyms
+from engine.retrieval.vectors import load
 
 SIZES = (40, 1000)
 BUDGET_MS = {40: 2.0, 1000: 10.0}
@@ -75,7 +76,10 @@ def measure(count: int) -> dict[str, float]:
     base = synthetic(count)
     synonyms = Synonyms.load(Path("config/synonyms/en.yaml"))
     start = time.perf_counter()
-    search = Search.build(base, synonyms=synonyms)
+    vectors = load(Path("config/vectors/en.npz"), Path("config/vectors/en_elsewhere.txt"))
+    loading = time.perf_counter() - start
+    start = time.perf_counter()
+    search = Search.build(base, synonyms=synonyms, vectors=vectors)
     build = time.perf_counter() - start
     taken = []
     for question in questions(base):
@@ -86,6 +90,7 @@ def measure(count: int) -> dict[str, float]:
     taken.sort()
     return {
         "sources": count,
+        "load_ms": round(loading * 1000, 1),
         "build_seconds": round(build, 3),
         "median_ms": round(statistics.median(taken), 2),
         "p95_ms": round(taken[int(len(taken) * 0.95)], 2),

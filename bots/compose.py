@@ -30,6 +30,8 @@ from engine.models.protocol import ChatModel
 from engine.refiner.builtin import BuiltinRefiner, Disclaimer
 from engine.retrieval.search import Search
 from engine.retrieval.synonyms import Synonyms
+from engine.retrieval.vectors import WordVectors
+from engine.retrieval.vectors import load as load_vectors
 from engine.rules import RuleBook
 from engine.settings import AssistantSettings, Price, Strict
 from engine.stakes import Stakes
@@ -110,9 +112,16 @@ class Application:
         """What lay words mean, for every knowledge base."""
         return Synonyms.load(self.settings.config_folder / "synonyms" / "en.yaml")
 
+    @cached_property
+    def vectors(self) -> WordVectors:
+        """What English words mean, for every English knowledge base."""
+        folder = self.settings.config_folder / "vectors"
+        return load_vectors(folder / "en.npz", folder / "en_elsewhere.txt")
+
     def search(self, knowledge: KnowledgeBase) -> Search:
         """The search over a knowledge base."""
-        return Search.build(knowledge, synonyms=self.synonyms)
+        english = knowledge.manifest.language.casefold().startswith("en")
+        return Search.build(knowledge, synonyms=self.synonyms, vectors=self.vectors if english else None)
 
     @cached_property
     def stakes(self) -> Stakes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import textwrap
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -16,6 +17,10 @@ from engine.knowledge.directives import DirectiveKind
 from engine.knowledge.source import Source, read_source
 from engine.text import stems
 from engine.types import Medium
+
+
+INDEX_CHARACTERS, INDEX_LEAST = 8000, 60
+"""Room for all lines of the index together, about 2,000 tokens of every prompt, and the least for one line."""
 
 
 class Manifest(BaseModel):
@@ -73,8 +78,10 @@ class KnowledgeBase:
 
     @cached_property
     def index(self) -> str:
-        """Every source as one line: id, title, summary. Always in the agent's view."""
-        return "\n".join(f"- {_headline(source)}: {'; '.join(source.summary)}" for source in self.sources.values())
+        """Every source as one line: id, title, summary. Always in the agent's view, so summaries share its room."""
+        share = max(INDEX_LEAST, INDEX_CHARACTERS // len(self.sources))
+        lines = (f"- {_headline(source)}: {'; '.join(source.summary)}" for source in self.sources.values())
+        return "\n".join(textwrap.shorten(line, share, placeholder=" …") for line in lines)
 
 
 def _headline(source: Source) -> str:

@@ -1,7 +1,7 @@
 """The sources ranked for one part of a message.
 
-Three signals: the line of a source (title, summary bullet, question) most like the part, how much of the
-part's meaning the source covers, and BM25 beside the best source.
+By words there are three signals: the line of a source (title, summary bullet, question) most like the part, how
+much of the part the source covers, and BM25 beside the best source. They are fused with likeness of meaning.
 """
 
 from __future__ import annotations
@@ -10,7 +10,9 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from engine.retrieval.fusion import BY_WORDS, Evidence, scores
 from engine.retrieval.index import Index, Postings
+from engine.retrieval.meaning import Likeness, Meaning
 from engine.retrieval.terms import Alternative
 from engine.retrieval.weighing import Weighted
 
@@ -23,6 +25,8 @@ FOREIGN = 0.75
 """How much of its score a part loses that is wholly about other subjects."""
 ENOUGH = 0.25
 """Matched weight below this is hardly evidence; scores shrink with it."""
+NEAREST = 12
+"""So many sources nearest by meaning are weighed although they may share no word."""
 STRONG = 0.5
 """A source speaks strongly to a word when it has so much of its weight."""
 
@@ -40,6 +44,7 @@ class Component:
     best_line: str
     cover: float
     bm25: float
+    evidence: Evidence
     matched: tuple[str, ...]
     strongly: tuple[str, ...] = ()
 
@@ -49,30 +54,43 @@ class _Cover:
     share: float = 0.0
     matched: list[str] = field(default_factory=list)
     strongly: list[str] = field(default_factory=list)
+    subject: float = 0.0
 
 
 class Scorer:
     """Ranks the sources of an index."""
 
-    def __init__(self, index: Index) -> None:
-        self.index = index
+    def __init__(self, index: Index, meaning: Meaning | None) -> None:
+        self.index, self.meaning = index, meaning
 
-    def rank(self, weighted: Sequence[Weighted]) -> tuple[Component, ...]:
-        """Every source that has anything of the units, best first; nothing where all units say nothing."""
+    def rank(self, weighted: Sequence[Weighted], words: Sequence[str]) -> tuple[Component, ...]:
+        """Every source that has or means anything of the units, best first; nothing where all units say nothing.
+
+        `words` are the folded words of the part, corrected.
+        """
         total = sum(one.weight for one in weighted)
-        wanted = (token for one in weighted for alternative, _ in one.unit.alternatives for token in alternative)
-        ranked = self.index.ranked(wanted)
-        if not ranked or not total or all(one.unit.filler for one in weighted):
+        if not total or all(one.unit.filler for one in weighted):
             return ()
-        highest = max(ranked.values()) or 1.0
+        likeness = self.meaning.likeness(words) if self.meaning else None
+        ranked = self._candidates(weighted, likeness)
         lines = self._lines(weighted, ranked, total)
         covers = self._covers(weighted, ranked, total)
-        own = _own_share(weighted)
-        found = [
-            self._component(number, covers[number], lines.get(number, (0.0, -1)), bm25 / highest, own, total)
+        own, highest = _own_share(weighted), max(ranked.values(), default=0.0) or 1.0
+        found = {
+            number: self._by_words(covers[number], lines.get(number, (0.0, -1))[0], bm25 / highest, own, total)
             for number, bm25 in ranked.items()
+        }
+        components = [
+            self._component(number, covers[number], lines.get(number, (0.0, -1))[1], evidence, score)
+            for (number, evidence), score in zip(found.items(), self._scores(found, likeness), strict=True)
         ]
-        return tuple(sorted(found, key=lambda one: (-one.score, one.source)))
+        return tuple(sorted(components, key=lambda one: (-one.score, one.source)))
+
+    def _candidates(self, weighted: Sequence[Weighted], likeness: Likeness | None) -> dict[int, float]:
+        """The sources to weigh, with their BM25: those that have any of the words and those nearest by meaning."""
+        wanted = (token for one in weighted for alternative, _ in one.unit.alternatives for token in alternative)
+        near = likeness.nearest(NEAREST) if likeness else ()
+        return dict.fromkeys(near, 0.0) | self.index.ranked(wanted)
 
     def rank_left_over(self, weighted: Sequence[Weighted], components: Sequence[Component]) -> tuple[Component, ...]:
         """The ranking for those subjects of a part that its best source says nothing much about."""
@@ -80,22 +98,42 @@ class Scorer:
         if len(subjects) < 2 or not components:
             return ()
         rest = [one for one in subjects if one.unit.text not in components[0].strongly]
-        return self.rank(rest) if 0 < len(rest) < len(subjects) else ()
+        words = [word for one in rest for word in one.unit.words]
+        return self.rank(rest, words) if 0 < len(rest) < len(subjects) else ()
 
-    def _component(
-        self, number: int, cover: _Cover, line: tuple[float, int], relative: float, own: float, total: float
-    ) -> Component:
-        likeness = min(1.0, max(line[0], BY_COVER * cover.share))
+    def _scores(self, found: dict[int, Evidence], likeness: Likeness | None) -> list[float]:
+        """The scores of all that was found; what meaning shows is added to `found`."""
+        if self.meaning is None:
+            return [one.words for one in found.values()]
+        if likeness is not None:
+            rows = likeness.rows[list(found)].tolist()
+            for (number, words), row in zip(found.items(), rows, strict=True):
+                found[number] = Evidence(*words[:BY_WORDS], *row)
+        return scores(tuple(found.values()))
+
+    @staticmethod
+    def _by_words(cover: _Cover, line: float, relative: float, own: float, total: float) -> Evidence:
+        likeness = min(1.0, max(line, BY_COVER * cover.share))
         bm25 = max(0.0, relative) * cover.share
         evidence = own * min(1.0, cover.share * total / ENOUGH)
         score = LINE_SHARE * likeness + COVER_SHARE * cover.share + BM25_SHARE * bm25
+        return Evidence(
+            words=evidence * min(1.0, score),
+            line=own * likeness,
+            cover=own * cover.share,
+            bm25=bm25,
+            subject=own * min(1.0, cover.subject / total),
+        )
+
+    def _component(self, number: int, cover: _Cover, line: int, evidence: Evidence, score: float) -> Component:
         return Component(
             source=self.index.ids[number],
-            score=evidence * min(1.0, score),
-            line=likeness,
-            best_line=self.index.lines[line[1]].text if line[1] >= 0 else "",
-            cover=cover.share,
-            bm25=bm25,
+            score=score,
+            line=evidence.line,
+            best_line=self.index.lines[line].text if line >= 0 else "",
+            cover=evidence.cover,
+            bm25=evidence.bm25,
+            evidence=evidence,
             matched=tuple(cover.matched),
             strongly=tuple(cover.strongly),
         )
@@ -112,6 +150,8 @@ class Scorer:
             for number, strength in strengths.items():
                 cover = covers[number]
                 cover.share = min(1.0, cover.share + strength / total)
+                if one.is_subject:
+                    cover.subject += strength
                 if not one.unit.filler and strength:
                     cover.matched.append(one.unit.text)
                     if strength >= STRONG * one.weight:

@@ -1,26 +1,26 @@
-"""Search by words: every part of a message is ranked by itself, and the best of each part comes first.
-
-Another ranking, by embeddings say, is fused in where `_search_part` has its components: it needs nothing but
-source ids, best first, for a part's text.
-"""
+"""Search by words and meaning: every part of a message is ranked by itself, and the best of each part comes first."""
 
 from __future__ import annotations
 
+import gc
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from engine.knowledge.base import KnowledgeBase
 from engine.retrieval.index import Index, build
+from engine.retrieval.meaning import Meaning
 from engine.retrieval.protocol import Hit, Retriever
 from engine.retrieval.questions import Part, split
 from engine.retrieval.scoring import Component, Scorer
 from engine.retrieval.spelling import Spelling
 from engine.retrieval.synonyms import Synonyms
 from engine.retrieval.terms import Reader, Unit, group_of, tokens
+from engine.retrieval.vectors import WordVectors
 from engine.retrieval.weighing import Weigher
 
-THRESHOLD = 0.27
+THRESHOLD, BY_WORDS_ALONE = 0.3, 0.27
 """A score below this means that nothing fits; calibrated on lay questions to two knowledge bases."""
 LONGEST = 2000
 """Characters of a message that are searched."""
@@ -63,20 +63,37 @@ class Explanation:
 class Search(Retriever):
     """Built once for a knowledge base, then asked; between questions it keeps nothing but caches of words."""
 
-    def __init__(self, index: Index, reader: Reader, spelling: Spelling, *, threshold: float = THRESHOLD) -> None:
-        self.reader, self.spelling, self.threshold = reader, spelling, threshold
+    def __init__(
+        self,
+        index: Index,
+        reader: Reader,
+        spelling: Spelling,
+        *,
+        meaning: Meaning | None = None,
+        threshold: float | None = None,
+    ) -> None:
+        usual = BY_WORDS_ALONE if meaning is None else THRESHOLD
+        self.reader, self.spelling, self.threshold = reader, spelling, usual if threshold is None else threshold
         self._weigher = Weigher(index, reader, spelling)
-        self._scorer = Scorer(index)
+        self._scorer = Scorer(index, meaning)
 
     @classmethod
-    def build(cls, knowledge_base: KnowledgeBase, *, synonyms: Synonyms | None = None) -> Search:
-        """Index a knowledge base; its own `synonyms.yaml` is joined with the shared ones that are given."""
+    def build(
+        cls, knowledge_base: KnowledgeBase, *, synonyms: Synonyms | None = None, vectors: WordVectors | None = None
+    ) -> Search:
+        """Index a knowledge base; its own `synonyms.yaml` is joined with the shared ones that are given.
+
+        Without `vectors`, as for a knowledge base in another language than theirs, words alone decide.
+        """
         used, own = synonyms or Synonyms(), knowledge_base.folder / "synonyms.yaml"
         used = used.joined_with(Synonyms.load(own)) if own.is_file() else used
         reader = Reader(used)
-        index = build(knowledge_base, reader)
+        with _no_collection():
+            index = build(knowledge_base, reader)
+            meaning = None if vectors is None else Meaning.build(knowledge_base, vectors)
         clinical = {word for word in used.clinical if word.isalpha()}
-        return cls(index, reader, Spelling(index.vocabulary, clinical, used.vocabulary | used.elsewhere))
+        spelling = Spelling(index.vocabulary, clinical, used.vocabulary | used.elsewhere)
+        return cls(index, reader, spelling, meaning=meaning)
 
     def search(self, question: str, top: int = 3) -> tuple[Hit, ...]:
         """At most `top` hits, best first, each source once; empty when nothing fits."""
@@ -99,10 +116,11 @@ class Search(Retriever):
     def _search_part(self, part: Part) -> PartExplanation:
         found = tokens(_SPELT_OUT.sub(_joined, f"{part.context} {part.text}"))
         corrected = {word: right for word in found if (right := self.spelling.correct(word)) != word}
-        reading = self.reader.read([corrected.get(word, word) for word in found])
+        words = [corrected.get(word, word) for word in found]
+        reading = self.reader.read(words)
         units = self.reader.units(reading)[:MOST_UNITS]
         weighted = [self._weigher.weigh(unit) for unit in units]
-        components = self._scorer.rank(weighted)
+        components = self._scorer.rank(weighted, words)
         return PartExplanation(
             text=part.text,
             corrected=corrected,
@@ -145,6 +163,18 @@ class Search(Retriever):
             number = group_of(alternative[0])
             names.append(" ".join(alternative) if number is None else groups[number].words[0])
         return tuple(dict.fromkeys(names))
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Build without the garbage collector, which would walk ever more small lists that are all kept."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def _share(parts: Sequence[Part], number: int) -> float:

@@ -1,0 +1,80 @@
+"""What words show and what meaning shows, as one score from 0 to 1.
+
+Two logistic models, fitted by `python -m evaluation.fusion` on questions of known answer: one says from the best
+evidence of each kind whether anything fits a question at all, the other which source fits better. A source's score
+is the first times how near it comes to the best source by the second; so one threshold serves for both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+FALL = 0.15
+"""How steeply scores fall behind the best source: 1 is in proportion to the odds, 0 not at all."""
+
+
+class Evidence(NamedTuple):
+    """What speaks for a source, from 0 to 1.
+
+    By words: `words` (all of them weighed), `line`, `cover`, `bm25`, `subject` (how much of the weight is of
+    subjects of the synonyms that the source has). By meaning, as cosines: `like_line`, `like_lines`,
+    `like_body`, `like_whole`, `stands_out` (how far above the mean of all sources) and, against it, `like_elsewhere`.
+    """
+
+    words: float = 0.0
+    line: float = 0.0
+    cover: float = 0.0
+    bm25: float = 0.0
+    subject: float = 0.0
+    like_line: float = 0.0
+    like_lines: float = 0.0
+    like_body: float = 0.0
+    like_whole: float = 0.0
+    stands_out: float = 0.0
+    like_elsewhere: float = 0.0
+
+
+NAMES = Evidence._fields
+BY_WORDS = NAMES.index("like_line")
+"""So many of them are by words; the rest are by meaning."""
+
+# Written by evaluation/fusion.py.
+FITS_BASE = -1.82
+FITS: Mapping[str, float] = {
+    "words": -0.36,
+    "line": 2.19,
+    "cover": 2.41,
+    "subject": 0.57,
+    "like_line": 1.57,
+    "like_lines": 1.71,
+    "like_body": 3.1,
+    "like_whole": 3.56,
+    "stands_out": -3.24,
+    "like_elsewhere": -9.38,
+}
+BETTER: Mapping[str, float] = {
+    "words": 1.0,
+    "line": 1.29,
+    "cover": -0.07,
+    "bm25": 1.49,
+    "subject": 1.02,
+    "like_line": 0.01,
+    "like_lines": 0.73,
+    "like_body": 4.41,
+    "like_whole": 4.76,
+}
+_FITS = np.array([FITS.get(name, 0.0) for name in NAMES])
+_BETTER = np.array([BETTER.get(name, 0.0) for name in NAMES])
+
+
+def scores(found: Sequence[Evidence]) -> list[float]:
+    """The scores of the sources that were weighed for one question, from 0 to 1, in the order given."""
+    if not found:
+        return []
+    rows = np.array(found)
+    fits = 1 / (1 + np.exp(-FITS_BASE - rows.max(axis=0) @ _FITS))
+    better = rows @ _BETTER
+    return list(map(float, fits * np.exp(FALL * (better - better.max()))))

@@ -1,0 +1,143 @@
+"""What words mean, as vectors: texts that share no word can still be found alike.
+
+A text's vector is the sum of its words' vectors, scaled to length one; two texts are as alike as the cosine of
+theirs. The vectors were distilled from a sentence-embedding model (`config/vectors/README.md`); nothing here runs one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import chain
+from pathlib import Path
+from zipfile import BadZipFile
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.exceptions import ConfigurationError
+from engine.files import read_text
+from engine.text import stem
+
+REMEDY = "Put back the file that came with this version, or make one with `python -m evaluation.word_vectors`."
+
+ENDINGS = ("", "e", "s", "y", "ing", "ed", "ion")
+"""What is tried after the stem of a word that has no vector of its own."""
+
+AT_ONCE = 256
+"""Texts that are summed at once, few enough for a processor's cache."""
+MOST_UNKNOWN = 20_000
+"""Words without a vector that are remembered as such."""
+
+Floats = NDArray[np.float32]
+Bytes = NDArray[np.int8]
+
+
+@dataclass(frozen=True, kw_only=True)
+class WordVectors:
+    """Vectors of words: a row of `values` (whole numbers) times its `scale` each.
+
+    `elsewhere` are questions about other subjects: what is more like these than like any source is not answered.
+    """
+
+    words: tuple[str, ...]
+    values: Bytes = field(repr=False)
+    scale: Floats = field(repr=False)
+    elsewhere: tuple[str, ...] = field(default=(), repr=False)
+
+    @classmethod
+    def of(cls, words: Sequence[str], vectors: Floats) -> WordVectors:
+        """Vectors rounded to a byte a number."""
+        scale = np.abs(vectors).max(axis=1) / 127
+        values = np.rint(vectors / np.maximum(scale, 1e-12)[:, None]).astype(np.int8)
+        return cls(words=tuple(words), values=values, scale=scale.astype(np.float32))
+
+    @property
+    def dims(self) -> int:
+        """How many numbers a vector has."""
+        return int(self.values.shape[1])
+
+    def place(self, word: str) -> int | None:
+        """The row of a folded word, or of another word with its stem; None for an unknown word."""
+        found = self._places[word]
+        return None if found == len(self.words) else found
+
+    def texts(self, texts: Iterable[Sequence[str]]) -> Floats:
+        """One row of length one a text, each given as folded words; zeros for a text of unknown words only."""
+        place = self._places.__getitem__
+        rows = [list(map(place, text)) or [len(self.words)] for text in texts]
+        made = np.empty((len(rows), self.dims), dtype=np.float32)
+        for first in range(0, len(rows), AT_ONCE):
+            some = rows[first : first + AT_ONCE]
+            flat = np.fromiter(chain.from_iterable(some), dtype=np.int64)
+            starts = np.cumsum([0, *map(len, some[:-1])])
+            made[first : first + AT_ONCE] = np.add.reduceat(self._table.take(flat, axis=0), starts, axis=0)
+        return of_length_one(made)
+
+    @cached_property
+    def _table(self) -> Floats:
+        """The vectors as numbers, and a last row of zeros for unknown words."""
+        return np.vstack([self.values * self.scale[:, None], np.zeros((1, self.dims), dtype=np.float32)])
+
+    @cached_property
+    def _places(self) -> _Places:
+        return _Places((word, place) for place, word in enumerate(self.words))
+
+
+def of_length_one(rows: Floats) -> Floats:
+    """Rows scaled to length one; a row of zeros stays one."""
+    return np.asarray(rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9), dtype=np.float32)
+
+
+class _Places(dict[str, int]):
+    """Rows by word; a word that is not there has the row of a near form, or the one past the last."""
+
+    def __init__(self, pairs: Iterable[tuple[str, int]]) -> None:
+        super().__init__(pairs)
+        self.count = len(self)
+
+    def __missing__(self, word: str) -> int:
+        root = stem(word)
+        forms = (self.get(root + ending, self.count) for ending in ENDINGS)
+        found = next((form for form in forms if form != self.count), self.count)
+        if len(self) < self.count + MOST_UNKNOWN:
+            self[word] = found
+        return found
+
+
+def write(vectors: WordVectors, file: Path) -> None:
+    """Write a vectors file."""
+    packed = np.frombuffer("\n".join(vectors.words).encode(), dtype=np.uint8)
+    with file.open("wb") as out:
+        np.savez(out, words=packed, values=vectors.values, scale=vectors.scale.astype(np.float16))
+
+
+def load(file: Path, elsewhere: Path | None = None) -> WordVectors:
+    """Read a vectors file and a text file of questions about other subjects.
+
+    Raises ConfigurationError where one of them cannot be used.
+    """
+    try:
+        with file.open("rb") as opened, np.load(opened, allow_pickle=False) as held:
+            words = tuple(held["words"].tobytes().decode("utf-8").split("\n"))
+            values, scale = held["values"], held["scale"].astype(np.float32)
+    except OSError as error:
+        raise ConfigurationError("The word vectors cannot be read.", file=file, remedy=REMEDY) from error
+    except (ValueError, KeyError, EOFError, AttributeError, BadZipFile) as error:
+        raise ConfigurationError("These are no word vectors.", file=file, remedy=REMEDY) from error
+    if values.dtype != np.int8 or values.ndim != 2 or not len(words) == len(values) == len(scale):
+        raise ConfigurationError("The word vectors are damaged.", file=file, remedy=REMEDY)
+    lines = () if elsewhere is None else tuple(line for subject in subject_lines(elsewhere) for line in subject)
+    return WordVectors(words=words, values=values, scale=scale, elsewhere=lines)
+
+
+def subject_lines(file: Path) -> list[list[str]]:
+    """The lines of a text file by subject; a line with "#" opens one."""
+    subjects: list[list[str]] = [[]]
+    for line in read_text(file).split("\n"):
+        if line.startswith("#"):
+            subjects.append([])
+        elif line.strip():
+            subjects[-1].append(line.strip())
+    return [subject for subject in subjects if subject]
