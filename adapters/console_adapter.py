@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import textwrap
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from adapters.explaining import why_lines
@@ -15,6 +15,7 @@ from engine.types import Turn, Wish
 HELP = """\
 /source     the texts the last answer comes from     /why      how the last answer was checked
 /simpler    simpler words     /shorter   shorter     /example  an example     /more  the next part
+/crisis     where to find help   /country NAME   /language CODE   /safe  it was a question, I am safe
 /picture    what the picture shows   /forget  forget this conversation   /quit  leave   /help  this list"""
 WISHES = {
     "/simpler": Wish.SIMPLER,
@@ -70,6 +71,11 @@ class ConsoleChat:
             await self._turn("", WISHES[command])
         elif command in self._commands():
             self._commands()[command]()
+        elif command == "/safe":
+            await self._shown(self.session.answer_safely(self.state))
+        elif command.startswith(("/country", "/language")):
+            name, _, said = command.partition(" ")
+            self._choose(name, said)
         elif command.startswith("/") and " " not in command:
             self.terminal.write(f"I do not know that command.\n{HELP}")
         else:
@@ -81,13 +87,18 @@ class ConsoleChat:
             "/why": self._why,
             "/forget": self._forget,
             "/help": self._help,
+            "/crisis": self._crisis,
             "/picture": self._picture,
         }
 
     async def _turn(self, line: str, wish: Wish) -> None:
-        """One turn; when it is interrupted or fails, the conversation stays as it was before."""
+        """One turn of the session."""
+        await self._shown(self.session.handle(self.state, line, wish=wish))
+
+    async def _shown(self, turn: AsyncIterator[Outgoing]) -> None:
+        """Show a turn; when it is interrupted or fails, the conversation stays as it was before."""
         try:
-            async for outgoing in self.session.handle(self.state, line, wish=wish):
+            async for outgoing in turn:
                 self._show(outgoing)
         except asyncio.CancelledError:
             # Ctrl-C during a turn ends the turn, not the conversation; a second one leaves.
@@ -104,6 +115,8 @@ class ConsoleChat:
     def _show(self, outgoing: Outgoing) -> None:
         if outgoing.text:
             self._say(outgoing.text)
+        if outgoing.referral and outgoing.state is not None and outgoing.state.unanswered:
+            self.terminal.write(f"\n  /safe: “{self.session.referral(outgoing.state).texts.safe}”")
         if outgoing.turn is None or outgoing.state is None:
             return
         self.state, self.last = outgoing.state, outgoing.turn
@@ -128,6 +141,26 @@ class ConsoleChat:
             self._say(source.text)
             self.terminal.write(f"\n  It rests on: {references or 'no references given'}")
             self.terminal.write(f"  {knowledge.manifest.notice}")
+
+    def _crisis(self) -> None:
+        self._say(self.session.referral(self.state).full())
+
+    def _choose(self, command: str, said: str) -> None:
+        """Set the country whose contacts are shown, or the language of the crisis texts."""
+        referrals = self.session.referrals
+        if command == "/country":
+            code = referrals.find(said)
+            if code is None:
+                known = ", ".join(f"{name} ({one})" for one, name in referrals.names.items())
+                self._say(f"I have contacts for: {known}. Type for example /country no.")
+                return
+            self.state = replace(self.state, country=code)
+        elif said in referrals.texts:
+            self.state = replace(self.state, language=said)
+        else:
+            self._say(f"I have crisis texts in: {', '.join(sorted(referrals.texts))}. Type for example /language de.")
+            return
+        self._crisis()
 
     def _picture(self) -> None:
         media = () if self.last is None else self.last.reply.media

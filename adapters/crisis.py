@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date
+from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
@@ -15,8 +16,9 @@ from engine.exceptions import ConfigurationError
 from engine.files import read_yaml
 from engine.settings import Strict
 
-_OLD_DAYS = 365
-# Numbers nobody can be reached at: runs of one digit, counting up or down, and the film industry's 555 01xx.
+OLD_DAYS = 365
+"""A contact verified longer ago than this is warned about."""
+# Numbers nobody can be reached at: runs of one digit, counting up or down, the film industry's 555 01xx, no digit.
 _PLACEHOLDER = re.compile(r"(\d)\1{3,}|.*(\d)\2{5,}.*|12345|.*(?:123456|987654).*|.*55501\d\d|\D*")
 _STAND_IN = re.compile(r"\b(?:todo|tbd|tba|fixme|example|placeholder|your number|x{2,})\b|[xX?]{3,}|<|\{", re.I)
 
@@ -24,7 +26,10 @@ Purpose = Literal["emergency", "medical", "listening", "text", "family", "direct
 
 
 class Contact(Strict):
-    """One place to turn to. `number` is dialled as written, or `link` opened; `verified_on` is empty until checked."""
+    """One place to turn to.
+
+    `number` is dialled as written, or `link` opened; `verified_on` is empty until somebody has checked it.
+    """
 
     name: str = Field(min_length=2)
     number: str = ""
@@ -39,6 +44,11 @@ class Contact(Strict):
         reach = self.number or self.link
         return f"{self.name}: {reach}" + (f" ({self.hours})" if self.hours else "")
 
+    def brief(self) -> str:
+        """The contact inside a sentence, the number first."""
+        name = self.name.split(" (")[0]
+        return f"{self.number} ({name})" if self.number else f"{name}: {self.link}"
+
 
 class CountryContacts(Strict):
     """The contacts of one country, the most urgent first. `note` says what a reader must know about them."""
@@ -48,28 +58,42 @@ class CountryContacts(Strict):
     note: str = ""
     contacts: tuple[Contact, ...] = Field(min_length=1)
 
+    def first(self, *purposes: Purpose) -> Contact:
+        """The first contact with the first of the purposes that has one; else the first contact of all."""
+        for purpose in purposes:
+            for contact in self.contacts:
+                if contact.purpose == purpose:
+                    return contact
+        return self.contacts[0]
+
 
 class ReferralTexts(Strict):
-    """The fixed sentences of the referral in one language; {contacts} is put in."""
+    """The fixed sentences of the referral in one language; {emergency}, {listening}, {contacts} are put in."""
 
     first_person: str
     third_person: str
     repeat: str
     concern: str
+    safe: str
+    safe_noted: str
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class CrisisReferral:
+class Referral:
     """The referral for one country in one language."""
 
     contacts: CountryContacts
     texts: ReferralTexts
 
     def full(self, *, third_person: bool = False) -> str:
-        """The whole text with every contact."""
+        """The whole text: its first line names the help, every contact follows."""
         text = self.texts.third_person if third_person else self.texts.first_person
+        said = text.format(
+            emergency=self.contacts.first("emergency").brief(),
+            listening=self.contacts.first("listening", "directory", "medical").brief(),
+        )
         lines = [f"- {contact.line()}" for contact in self.contacts.contacts]
-        return "\n".join((text, *lines, *([self.contacts.note] if self.contacts.note else [])))
+        return "\n".join((said, *lines, *([self.contacts.note] if self.contacts.note else [])))
 
     def repeated(self) -> str:
         """One line, for when the whole text was shown a moment ago."""
@@ -79,23 +103,63 @@ class CrisisReferral:
         """One line below an answer."""
         return self.texts.concern.format(contacts=self._short())
 
+    def safe_noted(self) -> str:
+        """One line after somebody has said that they are safe: the contacts stay in view."""
+        return self.texts.safe_noted.format(contacts=self._short())
+
     def _short(self) -> str:
-        chosen: dict[str, Contact] = {}
-        for contact in self.contacts.contacts:
-            if contact.purpose in {"emergency", "listening", "directory"}:
-                chosen.setdefault(contact.purpose, contact)
-        return "; ".join(contact.line() for contact in chosen.values())
+        chosen = (self.contacts.first("emergency"), self.contacts.first("listening", "directory", "medical"))
+        return "; ".join(contact.brief() for contact in dict.fromkeys(chosen))
 
 
-def load_referral(folder: Path, country: str, language: str = "en") -> CrisisReferral:
-    """The referral of a country; raises ConfigurationError for missing files, placeholders or no emergency contact."""
-    path = folder / f"{country.casefold()}.yaml"
-    available = ", ".join(sorted(one.stem for one in folder.glob("*.yaml")))
-    contacts = read_yaml(path, CountryContacts, remedy=f"Set crisis.country to one of: {available}.")
-    problems = faults(contacts, path)
-    if problems:
-        raise problems[0]
-    return CrisisReferral(contacts=contacts, texts=read_yaml(folder / "texts" / f"{language}.yaml", ReferralTexts))
+@dataclass(frozen=True)
+class Referrals:
+    """The referrals of every country and language that there is data for, with the operator's choice."""
+
+    countries: Mapping[str, CountryContacts]
+    texts: Mapping[str, ReferralTexts]
+    country: str
+    language: str = "en"
+
+    def choose(self, country: str | None = None, language: str | None = None) -> Referral:
+        """The referral for what a person has set; what there is no data for falls back to the operator's choice."""
+        contacts = self.countries.get(country or self.country) or self.countries[self.country]
+        return Referral(contacts=contacts, texts=self.texts.get(language or self.language) or self.texts[self.language])
+
+    @cached_property
+    def names(self) -> dict[str, str]:
+        """Country codes and names by name, for choosing."""
+        return {code: contacts.name for code, contacts in sorted(self.countries.items(), key=lambda one: one[1].name)}
+
+    def find(self, said: str) -> str | None:
+        """The code of a country somebody names, by code or name; None where there is no data for it."""
+        wanted = said.strip().casefold()
+        codes = {"gb": "uk", "en": "uk", "usa": "us", "int": "international"}
+        for code, name in self.names.items():
+            if wanted in {code, name.casefold()}:
+                return code
+        return codes.get(wanted)
+
+
+def load_referrals(folder: Path, country: str, language: str = "en") -> Referrals:
+    """Every country and language; raises ConfigurationError for missing files, placeholders, no emergency contact."""
+    countries = {path.stem: read_contacts(path) for path in sorted(folder.glob("*.yaml"))}
+    texts = {path.stem: read_yaml(path, ReferralTexts) for path in sorted((folder / "texts").glob("*.yaml"))}
+    for chosen, known, key in ((country.casefold(), countries, "crisis.country"), (language, texts, "crisis.language")):
+        if chosen not in known:
+            problem = (
+                f"There are no contacts for {chosen!r}." if known is countries else f"There is no text in {chosen!r}."
+            )
+            raise ConfigurationError(problem, file=folder, key=key, remedy=f"Use one of: {', '.join(known)}.")
+    return Referrals(countries=countries, texts=texts, country=country.casefold(), language=language)
+
+
+def read_contacts(path: Path) -> CountryContacts:
+    """One country's contacts; raises ConfigurationError for the first fault."""
+    contacts = read_yaml(path, CountryContacts)
+    for problem in faults(contacts, path):
+        raise problem
+    return contacts
 
 
 def faults(contacts: CountryContacts, path: Path) -> list[ConfigurationError]:
@@ -105,19 +169,13 @@ def faults(contacts: CountryContacts, path: Path) -> list[ConfigurationError]:
         digits = re.sub(r"[ ()+/-]", "", contact.number)
         if not contact.number and not contact.link:
             found.append(_fault("The contact has neither number nor link.", path, contact))
-        elif contact.number and _PLACEHOLDER.fullmatch(digits):
+        elif contact.number and digits != "000" and _PLACEHOLDER.fullmatch(digits):
             found.append(_fault("The number is a placeholder.", path, contact))
         elif _STAND_IN.search(f"{contact.name} {contact.number} {contact.link}"):
             found.append(_fault("The contact is a placeholder.", path, contact))
     if not any(contact.purpose == "emergency" for contact in contacts.contacts):
-        found.append(
-            ConfigurationError(
-                "No contact has the purpose 'emergency'.",
-                file=path,
-                key="contacts",
-                remedy="Add the emergency number.",
-            )
-        )
+        problem = "No contact has the purpose 'emergency'."
+        found.append(ConfigurationError(problem, file=path, key="contacts", remedy="Add the emergency number."))
     return found
 
 
@@ -127,24 +185,16 @@ def _fault(problem: str, path: Path, contact: Contact) -> ConfigurationError:
 
 
 def warnings(
-    contacts: CountryContacts, path: Path, today: date, *, days: int = _OLD_DAYS
+    contacts: CountryContacts, path: Path, today: date, *, days: int = OLD_DAYS
 ) -> Iterable[ConfigurationError]:
     """Contacts that nobody has verified, or not lately."""
     for contact in contacts.contacts:
         if contact.verified_on is None:
-            yield ConfigurationError(
-                "Nobody has verified this contact.",
-                file=path,
-                key=contact.name,
-                remedy="Call it, then fill in verified_on.",
-            )
+            problem, remedy = "Nobody has verified this contact.", "Call it, then fill in verified_on."
         elif contact.verified_on > today:
-            problem = "It was verified on a day that has not come yet."
-            yield ConfigurationError(problem, file=path, key=contact.name, remedy="Correct verified_on.")
+            problem, remedy = "It was verified on a day that has not come yet.", "Correct verified_on."
         elif (today - contact.verified_on).days > days:
-            yield ConfigurationError(
-                f"Last verified more than {days} days ago.",
-                file=path,
-                key=contact.name,
-                remedy="Check it again.",
-            )
+            problem, remedy = f"Last verified more than {days} days ago.", "Check it again."
+        else:
+            continue
+        yield ConfigurationError(problem, file=path, key=contact.name, remedy=remedy)

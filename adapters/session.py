@@ -1,23 +1,38 @@
-"""What every platform does around a turn: crisis referral first, then the answer, then the state for the next turn."""
+"""What every platform does around a turn: crisis referral first, then the answer, then the state for the next turn.
+
+All adapters go through `Session.handle` and `Session.answer_safely`; nothing else asks the engine for a turn, and
+every message that ends a turn is made by `Session._last`, where the referral step is.
+"""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
 
-from adapters.crisis import CrisisReferral
+from adapters.counting import UrgentCounts
+from adapters.crisis import Referral, Referrals
 from engine.engine import Engine, shown_as
-from engine.types import Conversation, Medium, Turn, UrgencyLevel, Wish
+from engine.types import Conversation, Medium, Turn, Urgency, UrgencyLevel, Wish
+from engine.urgency.person import about_another
 
-REPEAT_WITHIN = 4  # turns within which a whole referral is repeated as one line
+REPEAT_WITHIN = 4
+"""Turns within which a whole referral is repeated as one line, as long as every turn is urgent."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SessionState:
-    """All that is kept of a chat between turns. `since_referral`: turns since the whole referral was shown."""
+    """All that is kept of a chat between turns.
+
+    `since_referral`: turns since the whole referral was shown; `was_urgent`: the last turn was answered with it;
+    `unanswered`: the message it replaced the answer to, until the next message; `country` and `language` as chosen.
+    """
 
     conversation: Conversation
     since_referral: int | None = None
+    was_urgent: bool = False
+    unanswered: str = ""
+    country: str | None = None
+    language: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -34,51 +49,93 @@ class Outgoing:
 
 @dataclass(frozen=True, kw_only=True)
 class Session:
-    """Runs turns of one chat over an engine; stateless itself."""
+    """Runs turns of one chat over an engine; stateless itself. `counts` holds no more than weeks and platforms."""
 
     engine: Engine
-    referral: CrisisReferral
+    referrals: Referrals
+    platform: str = "console"
+    counts: UrgentCounts
 
     def start(self) -> SessionState:
         """A new chat."""
         return SessionState(conversation=self.engine.start())
 
+    def referral(self, state: SessionState) -> Referral:
+        """The referral for what this person has set."""
+        return self.referrals.choose(state.country, state.language)
+
     async def handle(self, state: SessionState, message: str, *, wish: Wish = Wish.ANSWER) -> AsyncIterator[Outgoing]:
         """Show what has to be shown for one message, the referral before any model is asked.
 
-        Yields one or two messages; the last one carries the turn and the state after it.
+        Yields one to three messages; the last one carries the turn and the state after it.
         """
-        sent = False
-        if wish is Wish.ANSWER and self._urgent_at_once(state, message):
-            sent = True
-            yield Outgoing(text=self._referral_text(state), referral=True)
+        first = Urgency() if wish is not Wish.ANSWER else self.engine.assess_now(state.conversation, message)
+        at_once = first.level is UrgencyLevel.URGENT
+        if at_once:
+            yield Outgoing(text=self._referral_text(state, message), referral=True)
         turn = await self.engine.respond(state.conversation, message, wish=wish)
-        urgent = sent or turn.urgency.level is UrgencyLevel.URGENT
-        shown = self._referral_text(state) if urgent else self._with_contacts(turn)
-        turn = replace(turn, conversation=shown_as(turn.conversation, shown))
-        after = SessionState(conversation=turn.conversation, since_referral=_counted(state, urgent=urgent))
-        if urgent:
-            turn = replace(turn, reply=replace(turn.reply, text=shown, citations=(), media=(), handoff=None))
-            yield Outgoing(text="" if sent else shown, referral=True, turn=turn, state=after)
+        if not at_once and _unsure(turn.urgency):
+            yield Outgoing(text=self.referral(state).full(third_person=about_another(message)), referral=True)
+        yield self._last(state, message, turn, shown=at_once)
+
+    async def answer_safely(self, state: SessionState) -> AsyncIterator[Outgoing]:
+        """Answer the message that the referral replaced, for somebody who says that it was a question and they are safe.
+
+        The contacts stay in view below the answer. Without such a message, only the contacts are shown.
+        """
+        noted = self.referral(state).safe_noted()
+        if not state.unanswered:
+            yield Outgoing(text=noted, referral=True)
             return
-        turn = replace(turn, reply=replace(turn.reply, text=shown))
-        yield Outgoing(text=shown, citations=turn.reply.citations, media=turn.reply.media, turn=turn, state=after)
+        turn = await self.engine.respond(state.conversation, state.unanswered, said_safe=True)
+        shown = f"{turn.reply.text}\n\n{noted}"
+        yield self._ended(state, replace(turn, reply=replace(turn.reply, text=shown)), urgent=False)
 
-    def _urgent_at_once(self, state: SessionState, message: str) -> bool:
-        return self.engine.assess_now(state.conversation, message).level is UrgencyLevel.URGENT
-
-    def _referral_text(self, state: SessionState) -> str:
-        recent = state.since_referral is not None and state.since_referral < REPEAT_WITHIN
-        return self.referral.repeated() if recent else self.referral.full()
-
-    def _with_contacts(self, turn: Turn) -> str:
+    def _last(self, state: SessionState, message: str, turn: Turn, *, shown: bool) -> Outgoing:
+        """The referral step: every turn ends here, with the referral, with its line, or with neither being due."""
+        if turn.urgency.level is UrgencyLevel.URGENT or shown:
+            self.counts.add(self.platform)
+            text = self._referral_text(state, message)
+            reply = replace(turn.reply, text=text, citations=(), media=(), handoff=None)
+            ended = self._ended(state, replace(turn, reply=reply), urgent=True, unanswered=message)
+            return replace(ended, text="" if shown else text, referral=True)
         if turn.urgency.level is UrgencyLevel.CONCERN:
-            return f"{turn.reply.text}\n\n{self.referral.concern()}"
-        return turn.reply.text
+            text = f"{turn.reply.text}\n\n{self.referral(state).concern()}"
+            turn = replace(turn, reply=replace(turn.reply, text=text))
+        return self._ended(state, turn, urgent=False)
+
+    def _ended(self, state: SessionState, turn: Turn, *, urgent: bool, unanswered: str = "") -> Outgoing:
+        """The end of a turn: what is shown is what is remembered."""
+        turn = replace(turn, conversation=shown_as(turn.conversation, turn.reply.text))
+        after = replace(
+            state,
+            conversation=turn.conversation,
+            since_referral=self._counted(state, urgent=urgent),
+            was_urgent=urgent,
+            unanswered=unanswered,
+        )
+        reply = turn.reply
+        return Outgoing(text=reply.text, citations=reply.citations, media=reply.media, turn=turn, state=after)
+
+    def _referral_text(self, state: SessionState, message: str) -> str:
+        referral = self.referral(state)
+        return referral.repeated() if _fades(state) else referral.full(third_person=about_another(message))
+
+    def _counted(self, state: SessionState, *, urgent: bool) -> int | None:
+        if urgent and not _fades(state):
+            return 0
+        return None if state.since_referral is None else state.since_referral + 1
 
 
-def _counted(state: SessionState, *, urgent: bool) -> int | None:
-    recent = state.since_referral is not None and state.since_referral < REPEAT_WITHIN
-    if urgent and not recent:
-        return 0
-    return None if state.since_referral is None else state.since_referral + 1
+def _fades(state: SessionState) -> bool:
+    """Whether an urgent message gets one line: the turn before was urgent too, and the whole text is not long ago.
+
+    After a calmer turn an urgent message is an escalation, and the whole text comes back.
+    """
+    return state.was_urgent and state.since_referral is not None and state.since_referral < REPEAT_WITHIN - 1
+
+
+def _unsure(urgency: Urgency) -> bool:
+    """Whether the model's layers have all failed while a layer without one is unsure."""
+    slow = [layer for layer in urgency.layers if layer.layer == "llm"]
+    return bool(slow) and all(layer.failed for layer in slow) and urgency.level is UrgencyLevel.CONCERN

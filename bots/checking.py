@@ -84,14 +84,16 @@ def _files(running: Application) -> Iterator[Finding]:
 
 def _crisis(running: Application) -> Iterator[Finding]:
     folder = running.settings.config_folder / "crisis"
-    yield from _tried(lambda: running.referral)
+    found = _tried(lambda: running.referrals)
+    yield from found
+    named = {one.problem.file for one in found}
     for path in sorted(folder.glob("*.yaml")):
         try:
             contacts = read_yaml(path, CountryContacts)
         except ConfigurationError as error:
-            yield Finding(level="error", problem=error)
+            yield from () if path in named else [Finding(level="error", problem=error)]
             continue
-        if path.stem != running.settings.crisis.country:  # that one has been reported above
+        if path not in named:  # the first fault of all countries has been reported above
             yield from (Finding(level="error", problem=one) for one in faults(contacts, path))
         yield from (Finding(level="warning", problem=one) for one in warnings(contacts, path, date.today()))
 

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field
 
-from adapters.crisis import CrisisReferral, load_referral
+from adapters.counting import UrgentCounts
+from adapters.crisis import Referrals, load_referrals
 from adapters.session import Session
 from bots.settings import CafiSettings
 from engine.agent.passages import PassageRanking
@@ -103,9 +104,10 @@ class Application:
         return Lexicon.load(self.settings.config_folder / "builtin_judges.yaml")
 
     @cached_property
-    def referral(self) -> CrisisReferral:
-        """The crisis referral of the configured country."""
-        return load_referral(self.settings.config_folder / "crisis", self.settings.crisis.country)
+    def referrals(self) -> Referrals:
+        """The crisis referrals of every country, with the configured one as the operator's choice."""
+        crisis = self.settings.crisis
+        return load_referrals(self.settings.config_folder / "crisis", crisis.country, crisis.language)
 
     @cached_property
     def synonyms(self) -> Synonyms:
@@ -141,7 +143,7 @@ class Application:
     @cached_property
     def session(self) -> Session:
         """The shared turn of every platform."""
-        return Session(engine=self.engine, referral=self.referral)
+        return Session(engine=self.engine, referrals=self.referrals, counts=UrgentCounts())
 
     @cached_property
     def engine(self) -> Engine:

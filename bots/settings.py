@@ -24,6 +24,7 @@ class CrisisSettings(Strict):
     """Which country's contacts are shown where the person has not said."""
 
     country: str = "international"
+    language: str = "en"
 
 
 class CafiSettings(BaseSettings):

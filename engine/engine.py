@@ -67,8 +67,14 @@ class Engine:
             conversation, self.assistants[self.default], clean(message).text, urgency, ledger
         )
 
-    async def respond(self, conversation: Conversation, message: str, *, wish: Wish = Wish.ANSWER) -> Turn:
-        """One turn. Raises nothing for anything a person or a model writes."""
+    async def respond(
+        self, conversation: Conversation, message: str, *, wish: Wish = Wish.ANSWER, said_safe: bool = False
+    ) -> Turn:
+        """One turn. Raises nothing for anything a person or a model writes.
+
+        `said_safe`: the person has said that the message was a question and they are safe. It is then answered, and
+        the level is `concern` at most.
+        """
         assistant = self.assistants.get(conversation.assistant) or self.assistants[self.default]
         conversation = replace(conversation, assistant=assistant.settings.id)
         cleaned = clean(message, limit=assistant.settings.limits.message_characters)
@@ -77,6 +83,7 @@ class Engine:
             said = assistant.texts.wordless if cleaned.text else assistant.texts.empty
             return self._fixed(conversation, assistant, text, said)
         urgency = self.assess_now(conversation, text)
+        urgency = urgency.at_most_concern() if said_safe else urgency
         if urgency.level is UrgencyLevel.URGENT:
             return self._fixed(conversation, assistant, text, assistant.texts.urgent, urgency)
         if conversation.offer is not None:
@@ -88,7 +95,7 @@ class Engine:
         ledger = Ledger(budget=self.budget)
         answer, urgency = await _beside(
             self._answer(conversation, assistant, text, wish, urgency, ledger),
-            self._slow_layers(conversation, assistant, text, urgency, ledger),
+            self._slow_layers(conversation, assistant, text, urgency, ledger, said_safe=said_safe),
         )
         if answer is None or urgency.level is UrgencyLevel.URGENT:
             return self._fixed(conversation, assistant, text, assistant.texts.urgent, urgency, ledger)
@@ -118,7 +125,14 @@ class Engine:
         return Answer(filtered=NOTHING, team=assistant.teams[-1], in_context=(), outage=outage)
 
     async def _slow_layers(
-        self, conversation: Conversation, assistant: Assistant, text: str, urgency: Urgency, ledger: Ledger
+        self,
+        conversation: Conversation,
+        assistant: Assistant,
+        text: str,
+        urgency: Urgency,
+        ledger: Ledger,
+        *,
+        said_safe: bool = False,
     ) -> Urgency:
         """What the layers with a model see; a layer that is too slow has failed and lowers nothing."""
         layers = [layer for team in assistant.teams for layer in team.urgency]
@@ -126,7 +140,8 @@ class Engine:
         found = await asyncio.gather(
             *(_in_time(layer, text, conversation.messages, ledger, seconds) for layer in layers)
         )
-        return Urgency.of((*urgency.layers, *found))
+        together = Urgency.of((*urgency.layers, *found))
+        return together.at_most_concern() if said_safe else together
 
     async def _handoff(self, conversation: Conversation, offer: HandoffOffer, text: str) -> Turn | None:
         """Hand over to the assistant that was offered, if the person agrees; None when they ask something else."""

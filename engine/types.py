@@ -147,9 +147,10 @@ class Urgency:
             layers=results,
         )
 
-    def joined_with(self, other: Urgency) -> Urgency:
-        """This assessment and another one as one."""
-        return Urgency.of((*self.layers, *other.layers))
+    def at_most_concern(self) -> Urgency:
+        """The same for somebody who has said that they are safe: the answer stays, and so do the contacts."""
+        level = UrgencyLevel.CONCERN if self.level is UrgencyLevel.URGENT else self.level
+        return Urgency(level=level, delusional_framing=self.delusional_framing, layers=self.layers)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -18,7 +18,6 @@ from engine.knowledge.source import Source, read_source
 from engine.text import stems
 from engine.types import Medium
 
-
 INDEX_CHARACTERS, INDEX_LEAST = 8000, 60
 """Room for all lines of the index together, about 2,000 tokens of every prompt, and the least for one line."""
 

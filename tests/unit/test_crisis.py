@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from adapters.crisis import CountryContacts, load_referral, warnings
+from adapters.crisis import CountryContacts, Referral, load_referrals, warnings
 from engine.exceptions import ConfigurationError
 from engine.text import sentences, words
 
@@ -15,6 +15,12 @@ FOLDER = Path(__file__).resolve().parents[2] / "config" / "crisis"
 COUNTRIES = sorted(path.stem for path in FOLDER.glob("*.yaml"))
 TEXTS = (FOLDER / "texts" / "en.yaml").read_text(encoding="utf-8")
 TODAY = date(2026, 11, 20)
+SHIPPED = load_referrals(FOLDER, "international")
+LANGUAGES = sorted(SHIPPED.texts)
+
+
+def load_referral(folder: Path, country: str) -> Referral:
+    return load_referrals(folder, country).choose()
 
 
 def contact(name: str = "Emergency", number: str = "112", purpose: str = "emergency", extra: str = "") -> str:
@@ -40,12 +46,14 @@ def test_every_shipped_country_loads(country: str) -> None:
 
 @pytest.mark.parametrize("country", COUNTRIES)
 @pytest.mark.parametrize("third_person", [False, True])
-def test_the_referral_is_short_and_names_the_help_first(country: str, third_person: bool) -> None:
-    """The fixed sentences have sixty words at most, begin by sending the person to the contacts, and each contact follows."""
-    referral = load_referral(FOLDER, country)
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_referral_is_short_and_names_the_help_first(country: str, third_person: bool, language: str) -> None:
+    """The fixed sentences have sixty words at most, name the emergency number first, and each contact follows."""
+    referral = SHIPPED.choose(country, language)
     text, *lines = referral.full(third_person=third_person).split("\n")
-    assert len(words(text)) <= 60
-    assert sentences(text)[0].startswith("Please contact one of these now")
+    fixed = referral.texts.third_person if third_person else referral.texts.first_person
+    assert len(words(fixed)) <= 60 and "{" not in text
+    assert referral.contacts.first("emergency").number in sentences(text)[0]
     assert lines[0] == f"- {referral.contacts.contacts[0].line()}"
     for one in referral.contacts.contacts:
         assert f"- {one.line()}" in lines
@@ -53,11 +61,12 @@ def test_the_referral_is_short_and_names_the_help_first(country: str, third_pers
 
 
 @pytest.mark.parametrize("country", COUNTRIES)
-def test_the_short_forms_are_one_line_with_the_emergency_number(country: str) -> None:
-    """Repeat and concern are one line each that names the emergency number and leaves no brace behind."""
-    referral = load_referral(FOLDER, country)
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_short_forms_are_one_line_with_the_emergency_number(country: str, language: str) -> None:
+    """Repeat, concern and the note after "I am safe" are one line each with the emergency number, no brace left."""
+    referral = SHIPPED.choose(country, language)
     emergency = next(one for one in referral.contacts.contacts if one.purpose == "emergency")
-    for line in (referral.repeated(), referral.concern()):
+    for line in (referral.repeated(), referral.concern(), referral.safe_noted()):
         assert "\n" not in line
         assert emergency.number in line
         assert "{" not in line
@@ -157,3 +166,30 @@ def test_old_or_missing_verification_warns(tmp_path: Path) -> None:
     assert isinstance(contacts, CountryContacts)
     found = {one.key: one.problem for one in warnings(contacts, tmp_path / "xx.yaml", TODAY)}
     assert found == {"Never": "Nobody has verified this contact.", "Old": "Last verified more than 365 days ago."}
+
+
+WANTED = ["international", "eu", "no", "de", "at", "ch", "es", "fr", "uk", "ie", "nl", "se", "dk", "us", "ca", "au", "nz"]
+
+
+def test_the_wanted_countries_and_languages_are_there() -> None:
+    """Seventeen files of contacts and five languages of crisis texts are shipped."""
+    assert set(WANTED) <= set(COUNTRIES)
+    assert {"en", "nb", "de", "es", "fr"} == set(LANGUAGES)
+
+
+def test_an_unknown_country_is_told_honestly_that_numbers_differ() -> None:
+    """The international referral says that emergency numbers differ by country."""
+    assert "differ by country" in SHIPPED.choose("international").full()
+
+
+@pytest.mark.parametrize(
+    ("said", "code"), [("Norway", "no"), ("NO", "no"), (" gb ", "uk"), ("usa", "us"), ("mars", None)]
+)
+def test_a_country_is_found_by_code_or_name(said: str, code: str | None) -> None:
+    """People name their country by code or name; a country without data is not guessed."""
+    assert SHIPPED.find(said) == code
+
+
+def test_what_there_is_no_data_for_falls_back_to_the_operators_choice() -> None:
+    """An unknown country or language shows the operator's default, never nothing."""
+    assert SHIPPED.choose("xx", "yy") == SHIPPED.choose("international", "en")
