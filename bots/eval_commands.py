@@ -45,15 +45,25 @@ def retrieval(
 ) -> None:
     """Does the search find the right sources, and does it know when none fits?
 
+    With --agents llm it is the sources that a whole turn's reply cites. Without, the search alone.
+
     Example: cafi eval retrieval --questions questions.jsonl --kb knowledge_base/schizophrenia --json
     """
     from bots.compose import kb_folder
     from engine.knowledge.base import KnowledgeBase
-    from evaluation.retrieval import measure, read_questions
+    from evaluation.retrieval import measure, measure_agent, read_questions
+
+    async def with_agent() -> dict[str, Any]:
+        async with running.closing:
+            with _progress("questions", len(rows)) as advance:
+                return await measure_agent(rows, running.engine, advance, parallel=running.settings.parallel)
 
     with failing_calmly():
         rows = read_questions(questions)
         running = application(config, kb, agents)
+        if agents == "llm":
+            _report(asyncio.run(with_agent()), as_json)
+            return
         search = running.search(KnowledgeBase.load(kb_folder(running)))
         with _progress("questions", len(rows)) as advance:
             _report(measure(rows, search, advance), as_json)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from engine.knowledge.base import KnowledgeBase
-from engine.knowledge.directives import brackets
+from engine.knowledge.directives import DirectiveKind, brackets
 from engine.text import sentences, squash
 from engine.types import Basis, Draft
 
@@ -77,6 +77,8 @@ def _directives(draft: Draft, context: CheckContext) -> Iterable[str]:
     said = squash(draft.reply)
     for source in context.knowledge.pick(context.in_context):
         for directive in source.directives:
+            if directive.kind not in (DirectiveKind.INTENT, DirectiveKind.DO_NOT, DirectiveKind.NOTE):
+                continue  # what to ask about first, and titles, are there to be named
             note = squash(directive.value)
             # An author may want the agent to say what the source says too: that is no secret.
             if len(note.split()) >= 5 and note in said and note not in squash(source.text):

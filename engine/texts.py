@@ -59,6 +59,7 @@ class Texts(Strict):
     handoff_declined: str
     cannot_know: str
     belief: str
+    secrecy: str
     origin: str
     no_origin: str
     wishes: dict[str, str]
@@ -66,6 +67,7 @@ class Texts(Strict):
     origin_questions: tuple[str, ...]
     belief_questions: tuple[str, ...]
     personal_questions: tuple[str, ...]
+    secrecy_questions: tuple[str, ...]
     agreeing: tuple[str, ...]
     refusing: tuple[str, ...]
     greetings: tuple[str, ...]

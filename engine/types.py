@@ -155,7 +155,11 @@ class Urgency:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Draft:
-    """What the agent wants to say, before anyone has judged it."""
+    """What the agent wants to say, before anyone has judged it.
+
+    `fixed`: a sentence of the house from `config/texts`, word for word. Only the built-in agent can say so; such a
+    draft passes the code checks and needs no judge.
+    """
 
     reply: str
     citations: tuple[str, ...] = ()
@@ -163,6 +167,7 @@ class Draft:
     requested_sources: tuple[str, ...] = ()
     media: tuple[str, ...] = ()
     handoff: str | None = None
+    fixed: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

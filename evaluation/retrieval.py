@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
+from engine.engine import Engine
 from engine.retrieval.protocol import Retriever
 from engine.text import clean
 from evaluation.rows import read_rows
@@ -32,12 +34,34 @@ def read_questions(path: Path) -> list[Question]:
 def measure(
     questions: Iterable[Question], retriever: Retriever, progress: Callable[[], None] = lambda: None
 ) -> dict[str, Any]:
-    """Shares over all answerable questions and by kind; `all_at_3` wants every relevant source in the first three."""
+    """What the search finds: shares over all answerable questions and by kind, as in `_figures`."""
+    rows = []
+    for one in questions:
+        rows.append((one, [hit.source for hit in retriever.search(clean(one.question).text, top=3)]))
+        progress()
+    return _figures(rows)
+
+
+async def measure_agent(
+    questions: Iterable[Question], engine: Engine, progress: Callable[[], None] = lambda: None, *, parallel: int = 8
+) -> dict[str, Any]:
+    """What a reply cites after a whole turn, the agent's own requests for sources included."""
+    gate = asyncio.Semaphore(parallel)
+
+    async def cited(one: Question) -> tuple[Question, list[str]]:
+        async with gate:
+            turn = await engine.respond(engine.start(), one.question, said_safe=True)
+            progress()
+            return one, list(turn.reply.citations)[:3]
+
+    return _figures(await asyncio.gather(*(cited(one) for one in questions)))
+
+
+def _figures(rows: Iterable[tuple[Question, list[str]]]) -> dict[str, Any]:
+    """`all_at_3` wants every relevant source in the first three; a row without one wants nothing found."""
     answerable: dict[str, list[tuple[bool, bool, bool]]] = {}
     declined: list[bool] = []
-    for one in questions:
-        found = [hit.source for hit in retriever.search(clean(one.question).text, top=3)]
-        progress()
+    for one, found in rows:
         if not one.relevant:
             declined.append(not found)
             continue

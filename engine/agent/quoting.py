@@ -47,10 +47,10 @@ class QuotingAgent:
             return self._reworked(task)
         said = SmallTalk(texts=self.texts).answer(task.message, task.assistant)
         if said is not None:
-            return Draft(reply=said)
+            return Draft(reply=said, fixed=True)
         fixed = self._not_for_sources(task)
         if fixed is not None:
-            return Draft(reply=fixed)
+            return Draft(reply=fixed, fixed=True)
         wish = next((one for one in Wish if agrees(task.message, self.texts.wish_phrases.get(one.value, ()))), None)
         if wish is not None:
             return self._reworked(replace(task, wish=wish))
@@ -72,6 +72,8 @@ class QuotingAgent:
             return self.texts.belief
         if agrees(task.message, self.texts.personal_questions):
             return self.texts.cannot_know
+        if agrees(task.message, self.texts.secrecy_questions):
+            return self.texts.secrecy
         return None
 
     def _answer(self, task: AgentTask, found: Sequence[Source], scores: Mapping[str, float]) -> Draft:
@@ -82,7 +84,7 @@ class QuotingAgent:
         if best.fit < LEAST_FIT and scores[best.source.id] < STRONG_HIT:
             return self._decline(task)  # the search found a word, but no passage is about it
         if best.passage.ask is not None:
-            return Draft(reply=self._ask_first(best.passage.ask))
+            return Draft(reply=self._ask_first(best.passage.ask), fixed=True)
         chosen = [best]
         others = rankings[0][1:] if len(rankings) == 1 else [ranking[0] for ranking in rankings[1:]]
         for other in others:
@@ -135,8 +137,8 @@ class QuotingAgent:
     def _decline(self, task: AgentTask) -> Draft:
         other = self._handoff(task) or next((one.to for one in task.assistant.handoffs if one.when_declined), None)
         if other is not None:
-            return Draft(reply=self.texts.decline_here, handoff=other)
-        return Draft(reply=self.texts.decline.format(topics=topic_list(task.assistant)))
+            return Draft(reply=self.texts.decline_here, handoff=other, fixed=True)
+        return Draft(reply=self.texts.decline.format(topics=topic_list(task.assistant)), fixed=True)
 
     def _cited(self, task: AgentTask) -> tuple[Source, ...]:
         last = next((one for one in reversed(task.earlier) if one.role is Role.ASSISTANT and one.citations), None)
@@ -147,12 +149,12 @@ class QuotingAgent:
             return self._next_part(task)
         last, sources = _last(task.earlier), self._cited(task)
         if last is None or not sources:
-            return Draft(reply=self.texts.nothing_to_rework)
+            return Draft(reply=self.texts.nothing_to_rework, fixed=True)
         if task.wish is Wish.EXAMPLE:
             return self._example(last, sources)
         kept = _shortest(last.content, sources, simpler=task.wish is Wish.SIMPLER)
         if squash(kept) == squash(last.content) or not kept:
-            return Draft(reply=self.texts.no_simpler)
+            return Draft(reply=self.texts.no_simpler, fixed=True)
         cited = tuple(source.id for source in sources)
         return Draft(reply=kept, citations=cited, basis=Basis.SOURCE)
 
@@ -163,17 +165,17 @@ class QuotingAgent:
                     shown = squash(sentence) in squash(last.content)
                     if passage.ask is None and not shown and _gives_example(sentence):
                         return Draft(reply=sentence, citations=(source.id,), basis=Basis.SOURCE)
-        return Draft(reply=self.texts.no_example)
+        return Draft(reply=self.texts.no_example, fixed=True)
 
     def _next_part(self, task: AgentTask) -> Draft:
         sources = self._cited(task)
         if not sources:
-            return Draft(reply=self.texts.nothing_to_rework)
+            return Draft(reply=self.texts.nothing_to_rework, fixed=True)
         shown = [one.content for one in task.earlier]
         for source in sources:
             rest = [one for one in source.passages if not already_shown(one, shown)]
             if rest and rest[0].ask is not None:
-                return Draft(reply=self._ask_first(rest[0].ask))
+                return Draft(reply=self._ask_first(rest[0].ask), fixed=True)
             if rest:
                 chosen = [Quotation(source=source, passage=rest[0], score=1.0)]
                 for passage in rest[1:2]:
@@ -181,7 +183,7 @@ class QuotingAgent:
                     if passage.ask is None and _words([*chosen, after]) <= self.words:
                         chosen.append(after)
                 return self._quote(task, chosen)
-        return Draft(reply=self.texts.no_more.format(title=sources[0].title))
+        return Draft(reply=self.texts.no_more.format(title=sources[0].title), fixed=True)
 
 
 def _plain(passage: Passage) -> str:

@@ -168,7 +168,25 @@ def test_old_or_missing_verification_warns(tmp_path: Path) -> None:
     assert found == {"Never": "Nobody has verified this contact.", "Old": "Last verified more than 365 days ago."}
 
 
-WANTED = ["international", "eu", "no", "de", "at", "ch", "es", "fr", "uk", "ie", "nl", "se", "dk", "us", "ca", "au", "nz"]
+WANTED = [
+    "international",
+    "eu",
+    "no",
+    "de",
+    "at",
+    "ch",
+    "es",
+    "fr",
+    "uk",
+    "ie",
+    "nl",
+    "se",
+    "dk",
+    "us",
+    "ca",
+    "au",
+    "nz",
+]
 
 
 def test_the_wanted_countries_and_languages_are_there() -> None:
