@@ -73,8 +73,10 @@ def _tried(read: Callable[[], object]) -> list[Finding]:
 def _files(running: Application) -> Iterator[Finding]:
     folder = running.settings.config_folder
     yield from _tried(lambda: Prompts.load(running.settings.prompts_folder))
+    yield from _tried(lambda: running.importer_prompt)
     yield from _tried(lambda: running.stakes)
     yield from _tried(lambda: running.prices)
+    yield from _tried(lambda: running.lint_limits)
     yield from _tried(lambda: running.synonyms)
     yield from _tried(lambda: running.lexicon)
     yield from _tried(lambda: running.urgency_rules)

@@ -27,6 +27,7 @@ from engine.judges.builtin import BuiltinRoleAndTone, BuiltinSourceFidelity, Bui
 from engine.judges.lexicon import Lexicon
 from engine.judges.protocol import ROLE_AND_TONE, SOURCE_FIDELITY, UNSUPPORTED_CLAIMS, Judge
 from engine.knowledge.base import KnowledgeBase
+from engine.knowledge.limits import LintLimits
 from engine.models.protocol import ChatModel
 from engine.refiner.builtin import BuiltinRefiner, Disclaimer
 from engine.retrieval.search import Search
@@ -42,7 +43,7 @@ from engine.types import Tier
 from engine.urgency.rules import UrgencyRules
 
 if TYPE_CHECKING:
-    from engine.prompts import Prompts
+    from engine.prompts import Prompts, PromptTemplate
 
 JUDGES = (SOURCE_FIDELITY, UNSUPPORTED_CLAIMS, ROLE_AND_TONE)
 
@@ -99,6 +100,13 @@ class Application:
         return Prompts.load(self.settings.prompts_folder)
 
     @cached_property
+    def importer_prompt(self) -> PromptTemplate:
+        """The prompt of `cafi kb import`."""
+        from bots.importing.lay_words import GIVEN
+
+        return self.prompts.get("import_source").expect(GIVEN)
+
+    @cached_property
     def lexicon(self) -> Lexicon:
         """The word lists of the built-in judges."""
         return Lexicon.load(self.settings.config_folder / "builtin_judges.yaml")
@@ -129,6 +137,11 @@ class Application:
     def stakes(self) -> Stakes:
         """The high-stakes topics."""
         return Stakes.load(self.settings.config_folder / "stakes.yaml")
+
+    @cached_property
+    def lint_limits(self) -> LintLimits:
+        """What sources are measured by."""
+        return LintLimits.load(self.settings.config_folder / "kb_lint.yaml")
 
     @cached_property
     def urgency_rules(self) -> UrgencyRules:

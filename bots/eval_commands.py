@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
 
 import typer
 
 from bots.options import AgentsOption, Config, Json, Kb, application, failing_calmly, print_json
+from bots.progress import progress
 
 if TYPE_CHECKING:
     from bots.compose import Application
@@ -19,20 +18,6 @@ if TYPE_CHECKING:
 
 eval_app = typer.Typer(no_args_is_help=True, help="Measure urgency, retrieval and judges on labelled cases.")
 Details = Annotated[bool, typer.Option("--details", help="Add every verdict to the JSON.")]
-
-
-@contextmanager
-def _progress(title: str, total: int) -> Iterator[Callable[[], None]]:
-    """A bar on standard error, and nothing where that is not a terminal."""
-    if not sys.stderr.isatty():
-        yield lambda: None
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(title, total=total)
-        yield lambda: bar.advance(task)
 
 
 @eval_app.command()
@@ -55,7 +40,7 @@ def retrieval(
 
     async def with_agent() -> dict[str, Any]:
         async with running.closing:
-            with _progress("questions", len(rows)) as advance:
+            with progress("questions", len(rows)) as advance:
                 return await measure_agent(rows, running.engine, advance, parallel=running.settings.parallel)
 
     with failing_calmly():
@@ -65,7 +50,7 @@ def retrieval(
             _report(asyncio.run(with_agent()), as_json)
             return
         search = running.search(KnowledgeBase.load(kb_folder(running)))
-        with _progress("questions", len(rows)) as advance:
+        with progress("questions", len(rows)) as advance:
             _report(measure(rows, search, advance), as_json)
 
 
@@ -89,7 +74,7 @@ def urgency(
         running = application(config, kb, agents)
         async with running.closing:
             rows = read_messages(messages)
-            with _progress("messages", len(rows)) as advance:
+            with progress("messages", len(rows)) as advance:
                 return await measure(rows, running.engine.assess, advance, parallel=running.settings.parallel)
 
     with failing_calmly():
@@ -121,7 +106,7 @@ def judges(
         running = application(config, kb, agents)
         async with running.closing:
             rows = read_scenarios(scenarios)
-            with _progress("scenarios", len(rows)) as advance:
+            with progress("scenarios", len(rows)) as advance:
                 return await measure(rows, _judging(running, tiers), advance)
 
     with failing_calmly():
@@ -150,7 +135,7 @@ def conversations(
         running = application(config, kb, agents)
         async with running.closing:
             rows = read_conversations(script)
-            with _progress("turns", sum(len(row.says) for row in rows)) as advance:
+            with progress("turns", sum(len(row.says) for row in rows)) as advance:
                 return await converse(rows, running.engine, advance, parallel=running.settings.parallel)
 
     with failing_calmly():

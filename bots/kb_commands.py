@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -13,23 +16,18 @@ kb_app = typer.Typer(no_args_is_help=True, help="Check, search and show a knowle
 
 @kb_app.command()
 def lint(config: Config = None, kb: Kb = None, agents: AgentsOption = None, as_json: Json = False) -> None:
-    """List every fault of a knowledge base with file and line; exit 1 when there is one.
+    """List the faults of a knowledge base with file and line; exit 1 when one is an error.
 
     Example: cafi kb lint --kb knowledge_base/sleep
     """
-    from bots.checking import Finding
     from bots.compose import kb_folder
-    from engine.knowledge.base import scan
+    from bots.linting import lint_document, lint_folder, lint_lines
 
     with failing_calmly():
-        base, problems = scan(kb_folder(application(config, kb, agents)))
-        if as_json:
-            print_json([Finding(level="error", problem=one).as_document() for one in problems])
-        else:
-            for one in problems:
-                typer.echo(str(one))
-            typer.echo(f"{len(base.sources) if base else 0} sources, {len(problems)} problems")
-        if problems:
+        running = application(config, kb, agents)
+        report = lint_folder(kb_folder(running), running.lint_limits)
+        print_json(lint_document(report)) if as_json else typer.echo("\n".join(lint_lines(report)))
+        if report.errors:
             raise typer.Exit(FAILED)
 
 
@@ -37,6 +35,7 @@ def lint(config: Config = None, kb: Kb = None, agents: AgentsOption = None, as_j
 def search(
     question: Annotated[str, typer.Argument(help="A question in anybody's words.")],
     top: Annotated[int, typer.Option(help="How many sources at most.", min=1)] = 3,
+    explain: Annotated[bool, typer.Option("--explain", help="Say how the question was read and scored.")] = False,
     config: Config = None,
     kb: Kb = None,
     agents: AgentsOption = None,
@@ -47,13 +46,22 @@ def search(
     Example: cafi kb search "do the pills make you fat" --top 3
     """
     from bots.compose import kb_folder
+    from bots.explaining import explanation_document, explanation_lines
     from engine.knowledge.base import KnowledgeBase
     from engine.text import clean
 
     with failing_calmly():
         running = application(config, kb, agents)
         base = KnowledgeBase.load(kb_folder(running))
-        hits = running.search(base).search(clean(question).text, top=top)
+        index, asked = running.search(base), clean(question).text
+        if explain:
+            found = index.explain(asked)
+            if as_json:
+                print_json(explanation_document(found, top, index.threshold))
+            else:
+                typer.echo("\n".join(explanation_lines(found, top, index.threshold)))
+            return
+        hits = index.search(asked, top=top)
         if as_json:
             print_json([{"source": hit.source, "score": round(hit.score, 4)} for hit in hits])
             return
@@ -71,7 +79,7 @@ def show(
     agents: AgentsOption = None,
     as_json: Json = False,
 ) -> None:
-    """Show one source as users see it and with the rules for the agent, or list all.
+    """Show one source as users see it and as the agent sees it, or list all.
 
     Example: cafi kb show causes
     """
@@ -83,7 +91,7 @@ def show(
     with failing_calmly():
         base = KnowledgeBase.load(kb_folder(application(config, kb, agents)))
         if source is None:
-            documents = [source_document(one) for one in base.sources.values()]
+            documents = [source_document(base, one) for one in base.sources.values()]
             print_json(documents) if as_json else typer.echo("\n".join(listing(base)))
             return
         found = base.get(source)
@@ -91,4 +99,93 @@ def show(
             raise ConfigurationError(
                 f"There is no source {source!r}.", file=base.folder, remedy="`cafi kb show` lists all."
             )
-        print_json(source_document(found)) if as_json else typer.echo("\n".join(source_lines(found)))
+        print_json(source_document(base, found)) if as_json else typer.echo("\n".join(source_lines(base, found)))
+
+
+@kb_app.command()
+def stats(config: Config = None, kb: Kb = None, agents: AgentsOption = None, as_json: Json = False) -> None:
+    """Count sources, words, grades, questions, directives, references and pictures.
+
+    Example: cafi kb stats --kb knowledge_base/sleep
+    """
+    from bots.compose import kb_folder
+    from bots.counting import figures_document, figures_table
+    from engine.knowledge.base import KnowledgeBase
+    from engine.knowledge.figures import Figures
+
+    with failing_calmly():
+        base = KnowledgeBase.load(kb_folder(application(config, kb, agents)))
+        found = Figures.of(base)
+        if as_json:
+            print_json(figures_document(base, found))
+            return
+        from rich.console import Console
+
+        # Where nobody looks, nothing need be cut off.
+        Console(width=None if sys.stdout.isatty() else 160).print(figures_table(base, found), highlight=False)
+
+
+@kb_app.command()
+def coverage(
+    html: Annotated[
+        Path | None, typer.Option("--html", help="Write a page with the heat map there.", metavar="FILE")
+    ] = None,
+    folds: Annotated[int, typer.Option(help="In how many groups questions are held out.", min=2, max=50)] = 5,
+    config: Config = None,
+    kb: Kb = None,
+    agents: AgentsOption = None,
+    as_json: Json = False,
+) -> None:
+    """Ask every source its own questions, held out of the index: which find others, which sources are never found?
+
+    Example: cafi kb coverage --html coverage.html
+    """
+    from bots.compose import kb_folder
+    from bots.covering import coverage_document, coverage_lines
+    from bots.heat_map import heat_map_page
+    from bots.progress import progress
+    from bots.writing import write_page
+    from engine.knowledge.base import KnowledgeBase
+    from engine.retrieval.coverage import measure
+
+    with failing_calmly():
+        running = application(config, kb, agents)
+        base = KnowledgeBase.load(kb_folder(running))
+        total = sum(len(source.questions) for source in base.sources.values())
+        with progress("questions", total) as step:
+            found = measure(base, running.search, folds=folds, step=step)
+        if html is not None:
+            write_page(html, heat_map_page(found, base.manifest.title))
+        print_json(coverage_document(found)) if as_json else typer.echo("\n".join(coverage_lines(found)))
+
+
+@kb_app.command("import")
+def import_manual(
+    path: Annotated[Path, typer.Argument(help="A PDF, Markdown, HTML or text file, or a folder of them.")],
+    to: Annotated[Path, typer.Option("--to", help="The folder to make.", metavar="DIR")],
+    force: Annotated[
+        bool, typer.Option("--force", help="Take the place of a folder, which is kept beside it.")
+    ] = False,
+    config: Config = None,
+    agents: AgentsOption = None,
+    as_json: Json = False,
+) -> None:
+    """Make draft sources of a manual, divided at its headings; with a model also summaries and questions.
+
+    Example: cafi kb import manual.pdf --to knowledge_base/my_manual
+    """
+    from bots.importing.manual import Imported, imported_document, imported_lines
+    from bots.importing.manual import import_manual as make_drafts
+
+    target = to.resolve()
+
+    async def run() -> Imported:
+        running = application(config, None, agents)
+        async with running.closing:
+            return await make_drafts(running, path, target, force=force)
+
+    with failing_calmly():
+        found = asyncio.run(run())
+        for warning in found.warnings:
+            typer.echo(f"warning: {warning}", err=True)
+        print_json(imported_document(found)) if as_json else typer.echo("\n".join(imported_lines(found)))

@@ -17,21 +17,48 @@ def listing(base: KnowledgeBase) -> Iterator[str]:
         yield f"{source.id:<{width}}  {source.title}{stakes}"
 
 
-def source_lines(source: Source) -> Iterator[str]:
-    """What users see, then what the agent sees besides."""
+def source_lines(base: KnowledgeBase, source: Source) -> Iterator[str]:
+    """What users see, then what the agent sees, each under its own heading."""
+    yield _heading("As users see it")
+    yield from for_users(source)
+    yield ""
+    yield _heading("As the agent sees it")
+    yield from for_agent(base, source)
+
+
+def _heading(text: str) -> str:
+    return f"── {text} ".ljust(100, "─")
+
+
+def for_users(source: Source) -> Iterator[str]:
+    """The text that may be quoted, and what stands beside it as its source; pictures where they are shown."""
     yield source.title
     yield ""
     yield source.text
     yield ""
     yield "References: " + ("; ".join(f"{one.title}, {one.body}, {one.year}" for one in source.references) or "none")
-    yield f"Reviewed: {source.reviewed}. Stakes: {'high' if source.high_stakes else 'normal'}."
+    yield f"Reviewed: {source.reviewed}."
+    if source.shown_files():
+        yield f"Pictures: {', '.join(source.shown_files())}"
+
+
+def for_agent(base: KnowledgeBase, source: Source) -> Iterator[str]:
+    """Its line in the index, which is in every prompt; the source as a prompt gives it; and what finds it."""
+    yield "In every prompt, as a line of the index:"
+    yield f"  {base.index_line(source)}"
     yield ""
-    yield "For the agent alone:"
-    yield from (f"  summary: {one}" for one in source.summary)
-    yield from (f"  line {one.line}: {one.for_agent()}" for one in source.directives)
+    yield "In context, besides the text above:"
+    yield f'  <source id="{source.id}">'
+    yield from (f"  note: {one.for_agent()}  (line {one.line})" for one in source.directives)
+    if not source.directives:
+        yield "  no local rules"
+    yield f"Stakes: {'high, so nothing is added from general knowledge' if source.high_stakes else 'normal'}."
+    yield ""
+    yield "Found by these questions, which no prompt contains:"
+    yield from (f"  {one}" for one in source.questions or ("none",))
 
 
-def source_document(source: Source) -> dict[str, Any]:
+def source_document(base: KnowledgeBase, source: Source) -> dict[str, Any]:
     """The source for JSON."""
     return {
         "id": source.id,
@@ -46,4 +73,5 @@ def source_document(source: Source) -> dict[str, Any]:
             {"kind": str(one.kind), "value": one.value, "caption": one.caption, "line": one.line}
             for one in source.directives
         ],
+        "for_agent": {"index": base.index_line(source), "notes": list(source.notes_for_agent())},
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -23,7 +23,10 @@ INDEX_CHARACTERS, INDEX_LEAST = 8000, 60
 
 
 class Manifest(BaseModel):
-    """What the folder says of itself; `notice` is shown to users beside the sources."""
+    """What the folder says of itself; `notice` is shown to users beside the sources.
+
+    `draft`: made by a program and not gone over yet, so that `cafi kb lint` warns of its prose instead of failing it.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -34,6 +37,7 @@ class Manifest(BaseModel):
     clinical_review: str = "none"
     notice: str = ""
     licence: str = ""
+    draft: bool = False
 
 
 class MediaEntry(BaseModel):
@@ -78,9 +82,12 @@ class KnowledgeBase:
     @cached_property
     def index(self) -> str:
         """Every source as one line: id, title, summary. Always in the agent's view, so summaries share its room."""
+        return "\n".join(map(self.index_line, self.sources.values()))
+
+    def index_line(self, source: Source) -> str:
+        """A source's line of the index, cut to its share of the room."""
         share = max(INDEX_LEAST, INDEX_CHARACTERS // len(self.sources))
-        lines = (f"- {_headline(source)}: {'; '.join(source.summary)}" for source in self.sources.values())
-        return "\n".join(textwrap.shorten(line, share, placeholder=" …") for line in lines)
+        return textwrap.shorten(f"- {_headline(source)}: {'; '.join(source.summary)}", share, placeholder=" …")
 
 
 def _headline(source: Source) -> str:
@@ -120,7 +127,7 @@ def scan(folder: Path) -> tuple[KnowledgeBase | None, list[KnowledgeBaseError]]:
         )
         return None, problems
     media = _media(folder, problems)
-    problems += _dead_links(sources, media, folder)
+    problems += dead_links(sources, media, folder)
     return KnowledgeBase(folder=folder, manifest=manifest, sources=sources, media=media), problems
 
 
@@ -175,7 +182,8 @@ def _media(folder: Path, problems: list[KnowledgeBaseError]) -> dict[str, Medium
     return media
 
 
-def _dead_links(sources: dict[str, Source], media: dict[str, Medium], folder: Path) -> list[KnowledgeBaseError]:
+def dead_links(sources: Mapping[str, Source], media: Mapping[str, Medium], folder: Path) -> list[KnowledgeBaseError]:
+    """Directives that name a picture or a source that is not there."""
     problems: list[KnowledgeBaseError] = []
     for source in sources.values():
         if source.foreign:  # a manual from elsewhere may come without its pictures; they are then not shown

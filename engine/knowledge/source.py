@@ -22,8 +22,8 @@ from engine.knowledge.directives import (
     without_brackets,
 )
 
-_FRONT = re.compile(r"\A---[ \t]*\r?\n(.*?)\r?\n---[ \t]*(?:\r?\n|\Z)", re.S)
-_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
+FRONT = re.compile(r"\A---[ \t]*\r?\n(.*?)\r?\n---[ \t]*(?:\r?\n|\Z)", re.S)
+ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 
 
 class Reference(BaseModel):
@@ -114,7 +114,7 @@ def read_source(
         raw = read_text(path, error=KnowledgeBaseError)
     except KnowledgeBaseError as error:
         return None, [error]
-    front = _FRONT.match(raw)
+    front = FRONT.match(raw)
     foreign = front is None and not raw.startswith("---\n")
     if front is None and not foreign:
         return None, [
@@ -126,6 +126,13 @@ def read_source(
         head = _foreign_head(path, body, summaries or {}) if front is None else _head(path, front[1])
     except KnowledgeBaseError as error:
         return None, [error]
+    return assemble(path, head, body, offset=offset, foreign=foreign)
+
+
+def assemble(
+    path: Path, head: FrontMatter, body: str, *, offset: int, foreign: bool = False
+) -> tuple[Source, list[KnowledgeBaseError]]:
+    """The source of a head and a body that begins after `offset` lines, and what is wrong with the body."""
     directives, problems = _directives(path, body, offset=offset, foreign=foreign)
     if not without_brackets(body).strip():
         problems.append(KnowledgeBaseError("The source has no text.", file=path, line=offset + 1))
@@ -157,7 +164,7 @@ def _head(path: Path, text: str) -> FrontMatter:
 
 
 def _foreign_head(path: Path, body: str, summaries: dict[str, list[str]]) -> FrontMatter:
-    if not _ID.fullmatch(path.stem):
+    if not ID.fullmatch(path.stem):
         raise KnowledgeBaseError(
             "The file name cannot serve as an id.",
             file=path,

@@ -1,0 +1,65 @@
+"""What the linter found, as lines or as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from engine.exceptions import ConfigurationError
+from engine.knowledge.finding import Finding, Severity
+from engine.knowledge.limits import LintLimits
+from engine.knowledge.lint import LintReport, lint
+from engine.retrieval.synonyms import Synonyms
+
+
+def lint_folder(folder: Path, limits: LintLimits) -> LintReport:
+    """Lint a folder as of today, its `synonyms.yaml` included."""
+    report = lint(folder, limits, date.today())
+    return replace(report, findings=(*report.findings, *_synonyms(folder)))
+
+
+def _synonyms(folder: Path) -> Iterator[Finding]:
+    path = folder / "synonyms.yaml"
+    if not path.is_file():
+        return
+    try:
+        Synonyms.load(path)
+    except ConfigurationError as error:
+        yield Finding(
+            check="synonyms",
+            severity=Severity.ERROR,
+            file=path,
+            line=error.line or 1,
+            key=error.key,
+            problem=error.problem,
+            remedy=error.remedy,
+        )
+
+
+def lint_lines(report: LintReport) -> Iterator[str]:
+    """One line a finding, then the sums."""
+    yield from map(str, report.findings)
+    grade = "" if report.grade is None else f", mean reading grade {report.grade:.1f}"
+    yield (
+        f"{report.sources} sources, {report.errors} errors, {report.warnings} warnings, "
+        f"{report.unreviewed} without a review{grade}"
+    )
+
+
+def lint_document(report: LintReport) -> list[dict[str, Any]]:
+    """The findings for JSON, in the form of `cafi check` with the name of the check."""
+    return [
+        {
+            "level": str(one.severity),
+            "check": one.check,
+            "file": str(one.file),
+            "line": one.line,
+            "key": one.key,
+            "problem": one.problem,
+            "remedy": one.remedy,
+        }
+        for one in report.findings
+    ]

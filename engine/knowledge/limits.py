@@ -1,0 +1,55 @@
+"""What sources are measured by: the thresholds of `config/kb_lint.yaml`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field
+
+from engine.files import read_yaml
+from engine.settings import Strict
+
+Count = Annotated[int, Field(ge=0)]
+Word = Annotated[str, Field(pattern=r"\w")]
+
+
+class GradeLimits(Strict):
+    """Flesch-Kincaid grades: `most` for one source, `mean` over all; shorter texts than `from_words` have none."""
+
+    most: float = Field(gt=0)
+    mean: float = Field(gt=0)
+    from_words: Count
+
+
+class Span(Strict):
+    """A number from `least` to `most`."""
+
+    least: Count
+    most: Count
+
+    def holds(self, number: int) -> bool:
+        """Whether a number is within."""
+        return self.least <= number <= self.most
+
+    def __str__(self) -> str:
+        return f"{self.least} to {self.most}"
+
+
+class LintLimits(Strict):
+    """All thresholds; what each is for stands in the file."""
+
+    grade: GradeLimits
+    words: Span
+    questions: Span
+    near_duplicate: float = Field(gt=0, le=100)
+    copied_words: int = Field(ge=3)
+    review_days: Count
+    pointing: tuple[Word, ...]
+    authorities: tuple[Word, ...]
+    no_figures: tuple[Word, ...]
+
+    @classmethod
+    def load(cls, path: Path) -> LintLimits:
+        """Read the thresholds; raises ConfigurationError."""
+        return read_yaml(path, cls)

@@ -1,0 +1,210 @@
+"""The real `cafi kb` commands: lint, show, search --explain, stats, coverage and import, with their JSON and exit codes."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+import sysconfig
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.fakes import openai_server as fake
+from tests.fakes.openai_server import OpenAIServer
+from tests.fakes.pdf_file import make_pdf
+
+SCRIPT = Path(sysconfig.get_path("scripts")) / "cafi"
+COMMAND = [str(SCRIPT)] if SCRIPT.exists() else [sys.executable, "-c", "from bots.cli import app; app()"]
+FINDING = {"level", "check", "file", "line", "key", "problem", "remedy"}
+
+
+def environment(**extra: str) -> dict[str, str]:
+    """The environment without settings of the developer's."""
+    dropped = ("CAFI_", "OPENAI_", "AZURE_", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
+    kept = {name: value for name, value in os.environ.items() if not name.upper().startswith(dropped)}
+    return {**kept, "COLUMNS": "200", "NO_COLOR": "1", "TERM": "dumb", **extra}
+
+
+def kb(*args: str) -> subprocess.CompletedProcess[str]:
+    """Run `cafi kb` to its end; whatever happens, there is never a traceback."""
+    done = subprocess.run(
+        [*COMMAND, "kb", *args], capture_output=True, text=True, timeout=60, env=environment(), cwd="/", check=False
+    )
+    assert "Traceback" not in done.stdout + done.stderr, done.stdout + done.stderr
+    return done
+
+
+def document(*args: str, code: int = 0) -> Any:
+    """The JSON that a command prints; nothing else may be on standard output."""
+    done = kb(*args, "--json")
+    assert done.returncode == code, done.stderr
+    return json.loads(done.stdout)
+
+
+HEAD = "---\nid: {0}\ntitle: About {0}\nsummary: [about {0}]\nquestions: [{1}]\n---\n"
+BEES = HEAD.format("bees", "who makes honey, do bees sting, where do bees live") + "Bees make honey in a hive.\n"
+CATS = HEAD.format("cats", "who hunts mice, do cats bite, where do cats sleep") + "Cats chase mice.\n[do not: purr]\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A small knowledge base without errors."""
+    made = tmp_path / "animals"
+    made.mkdir()
+    (made / "bees.md").write_text(BEES, encoding="utf-8")
+    (made / "cats.md").write_text(CATS, encoding="utf-8")
+    return made
+
+
+def test_lint_fails_on_errors_only(folder: Path) -> None:
+    """Warnings alone exit 0 and an error 1; each finding is a line with file, line and severity."""
+    done = kb("lint", "--kb", str(folder))
+    assert done.returncode == 0
+    assert f"warning: {folder / 'bees.md'}:5: The source has 3 questions" in done.stdout
+    assert "2 sources, 0 errors" in done.stdout
+    (folder / "cats.md").write_text(CATS + "[sing: loudly]\n", encoding="utf-8")
+    found = document("lint", "--kb", str(folder), code=1)
+    assert all(set(one) == FINDING for one in found)
+    (error,) = [one for one in found if one["level"] == "error"]
+    assert (error["file"], error["line"]) == (str(folder / "cats.md"), 9)
+
+
+def test_lint_reads_synonyms_too(folder: Path) -> None:
+    """A faulty synonyms.yaml is an error of the knowledge base it belongs to."""
+    (folder / "synonyms.yaml").write_text("groups:\n  - words: []\n", encoding="utf-8")
+    (error,) = [one for one in document("lint", "--kb", str(folder), code=1) if one["level"] == "error"]
+    assert (error["check"], error["line"]) == ("synonyms", 2)
+
+
+def test_show_labels_both_halves(folder: Path) -> None:
+    """A source is shown as users see it, without its directives, and as the agent sees it, with them."""
+    users, _, agent = kb("show", "cats", "--kb", str(folder)).stdout.partition("As the agent sees it")
+    assert "As users see it" in users
+    assert "Cats chase mice." in users
+    assert "purr" not in users
+    assert "note: do not: purr" in agent
+    assert "do cats bite" in agent
+    shown = document("show", "cats", "--kb", str(folder))
+    assert shown["for_agent"] == {"index": "- cats: about cats", "notes": ["do not: purr"]}
+
+
+def test_search_explains_itself(folder: Path) -> None:
+    """`--explain` gives parts, corrections, synonyms and the components of every score, and the same hits."""
+    found = document("search", "do beees sting? who hunts mice", "--explain", "--kb", str(folder))
+    assert [hit["source"] for hit in found["hits"]] == ["bees", "cats"]
+    assert len(found["parts"]) == 3
+    assert found["parts"][0]["corrected"] == {"beees": "bees"}
+    assert set(found["parts"][0]["components"][0]) == {
+        "source",
+        "score",
+        "line",
+        "best_line",
+        "cover",
+        "bm25",
+        "matched",
+    }
+    lines = kb("search", "do beees sting", "--explain", "--kb", str(folder)).stdout
+    assert "beees → bees" in lines
+    assert "best line: do bees sting" in lines
+    assert "Nothing fits." in kb("search", "qzxv wkrpt", "--explain", "--kb", str(folder)).stdout
+
+
+def test_stats_count(folder: Path) -> None:
+    """`stats` counts sources, words, questions and directives, in a table and as JSON."""
+    found = document("stats", "--kb", str(folder))
+    assert (found["sources"], found["questions"], found["directives"]) == (2, 6, {"do not": 1})
+    assert {one["id"]: one["words"] for one in found["by_source"]} == {"bees": 6, "cats": 3}
+    table = kb("stats", "--kb", str(folder)).stdout
+    assert "2 sources" in table
+    assert "bees" in table
+
+
+def test_coverage_finds_the_mixed_up_and_writes_its_page(folder: Path, tmp_path: Path) -> None:
+    """`coverage` names questions that find the wrong source, and its page needs nothing from elsewhere."""
+    (folder / "cats.md").write_text(CATS.replace("who hunts mice", "honey bees in a hive"), encoding="utf-8")
+    page = tmp_path / "map.html"
+    found = document("coverage", "--html", str(page), "--kb", str(folder))
+    assert found["questions"] == 6
+    assert [one["question"] for one in found["wrong"]] == ["honey bees in a hive"]
+    assert "honey bees in a hive" in page.read_text(encoding="utf-8")
+    assert "cats: honey bees in a hive  →  bees" in kb("coverage", "--kb", str(folder)).stdout
+
+
+def test_coverage_says_where_its_page_cannot_be_written(folder: Path) -> None:
+    """A page in a folder that does not exist is one message and exit 1."""
+    done = kb("coverage", "--html", "/nowhere/map.html", "--kb", str(folder))
+    assert done.returncode == 1
+    assert "/nowhere/map.html" in done.stderr
+
+
+@pytest.mark.skipif(find_spec("pypdf") is None, reason="the extra `import` (pypdf) is not installed")
+def test_an_imported_pdf_can_be_linted_searched_and_shown(tmp_path: Path) -> None:
+    """A PDF becomes a folder that lints without errors and answers a search."""
+    sentence = "The dentist looks at your teeth and cleans them with care, so that they stay in your mouth. "
+    page = [("Teeth", 18.0), ("", 8.0), *[(sentence, 11.0)] * 9, ("Ears", 18.0), ("", 8.0)]
+    page += [("Your ears hear the birds and the bells of the church. ", 11.0)] * 9
+    path = tmp_path / "guide.pdf"
+    path.write_bytes(make_pdf([page]))
+    target = tmp_path / "kb"
+    found = document("import", str(path), "--to", str(target))
+    assert [one["id"] for one in found["sources"]] == ["teeth", "ears"]
+    assert kb("lint", "--kb", str(target)).returncode == 0
+    assert document("search", "who cleans my teeth", "--kb", str(target))[0]["source"] == "teeth"
+    again = kb("import", str(path), "--to", str(target))
+    assert again.returncode == 1
+    assert "not empty" in again.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("a.md", b"caf\xe9", "a.md:1: The file is not UTF-8"),
+        ("a.txt", b"", "empty"),
+        ("a.docx", b"x", "cannot be read"),
+        ("gone.md", None, "no such file"),
+    ],
+)
+def test_a_failed_import_is_one_line_and_writes_nothing(
+    tmp_path: Path, name: str, content: bytes | None, said: str
+) -> None:
+    """Bad input is one line on standard error, exit 1, and no folder."""
+    if content is not None:
+        (tmp_path / name).write_bytes(content)
+    done = kb("import", str(tmp_path / name), "--to", str(tmp_path / "kb"))
+    assert done.returncode == 1
+    assert said in done.stderr
+    assert len(done.stderr.strip().split("\n")) == 1
+    assert not (tmp_path / "kb").exists()
+
+
+async def test_a_configured_model_drafts_questions(tmp_path: Path) -> None:
+    """With `--agents llm` the drafts have the model's summary and questions, and say that a model wrote them."""
+    path = tmp_path / "guide.md"
+    path.write_text("# Sleep\n\n" + "Sleep is good for you and for the people in the house. " * 9, encoding="utf-8")
+    answer = json.dumps({"summary": ["Explains sleep"], "questions": ["why cant i sleep"]})
+    async with OpenAIServer([fake.answer(answer)]) as server:
+        process = await asyncio.create_subprocess_exec(
+            *COMMAND,
+            *("kb", "import", str(path), "--to", str(tmp_path / "kb"), "--agents", "llm", "--json"),
+            env=environment(CAFI_MODELS__BASE_URL=server.url, CAFI_MODELS__API_KEY="sk-test"),
+            cwd="/",
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        out, err = await process.communicate()
+    assert process.returncode == 0, err.decode()
+    assert [one["by_model"] for one in json.loads(out)["sources"]] == [True]
+    text = (tmp_path / "kb" / "sleep.md").read_text(encoding="utf-8")
+    assert "why cant i sleep" in text
+    assert "by a language model; nobody has checked it" in text
+
+
+@pytest.mark.parametrize("command", ["lint", "search", "show", "stats", "coverage", "import"])
+def test_each_command_has_an_example(command: str) -> None:
+    """The help of each command has an example that begins with that command."""
+    assert f"Example: cafi kb {command}" in " ".join(kb(command, "--help").stdout.split())
