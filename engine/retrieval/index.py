@@ -13,9 +13,9 @@ from engine.knowledge.base import KnowledgeBase
 from engine.knowledge.source import Source
 from engine.retrieval.terms import RELATED, Alternative, Reader, Unit, tokens
 
-FIELD_WEIGHTS = {"title": 6.0, "summary": 4.0, "questions": 4.0, "body": 1.0}
+FIELD_WEIGHTS = {"title": 6.0, "summary": 4.0, "questions": 4.0, "said": 2.0, "body": 1.0}
 """BM25 weights of the columns."""
-HEAD_STRENGTH = {"title": 1.0, "questions": 0.95, "summary": 0.95}
+HEAD_STRENGTH = {"title": 1.0, "questions": 0.95, "summary": 0.95, "said": 0.7}
 """How far a word in a field speaks for what a source is about, at most 1."""
 TF_HALF = 0.6
 """So many occurrences in a body of ordinary length make half of what endless ones make."""
@@ -28,7 +28,7 @@ LARGE = 100
 
 _COLUMNS = ", ".join(FIELD_WEIGHTS)
 _LAYOUT = f"CREATE VIRTUAL TABLE source USING fts5({_COLUMNS}, tokenize='unicode61')"
-_ADDED = f"INSERT INTO source(rowid, {_COLUMNS}) VALUES (?, ?, ?, ?, ?)"  # noqa: S608 -- fixed names
+_ADDED = f"INSERT INTO source(rowid, {_COLUMNS}) VALUES (?{', ?' * len(FIELD_WEIGHTS)})"  # noqa: S608 -- fixed names
 _WEIGHTS = ", ".join(map(str, FIELD_WEIGHTS.values()))
 _RANKED = f"SELECT rowid, -bm25(source, {_WEIGHTS}) FROM source WHERE source MATCH ? ORDER BY 2 DESC LIMIT ?"  # noqa: S608
 
@@ -74,6 +74,11 @@ class Index:
         return frozenset(token for token, at in self.head.items() if HEAD_STRENGTH["title"] in at.values())
 
     @cached_property
+    def named_stems(self) -> frozenset[str]:
+        """Every token that some title, summary or question has."""
+        return frozenset(token for token, at in self.head.items() if max(at.values()) > HEAD_STRENGTH["said"])
+
+    @cached_property
     def top_rarity(self) -> float:
         """What `rarity` is measured in."""
         return math.log(1 + len(self.ids))
@@ -96,6 +101,7 @@ class _Builder:
 
     def __init__(self, reader: Reader) -> None:
         self.reader = reader
+        self.said = reader.synonyms.said
         self.head: Postings = {}
         self.body: Postings = {}
         self.vocabulary: Counter[str] = Counter()
@@ -109,6 +115,7 @@ class _Builder:
             "title": self._line(number, "title", source.title) + self._tokens(source.id.replace("_", " ")),
             "summary": [one for text in source.summary for one in self._line(number, "summary", text)],
             "questions": [one for text in source.questions for one in self._line(number, "question", text)],
+            "said": [one for text in self.said.get(source.id, ()) for one in self._tokens(text)],
             "body": self._tokens(source.text),
         }
         self.connection.execute(_ADDED, (number + 1, *(" ".join(columns[name]) for name in FIELD_WEIGHTS)))

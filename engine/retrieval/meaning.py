@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -58,11 +58,15 @@ class Meaning:
     elsewhere: Floats
 
     @classmethod
-    def build(cls, base: KnowledgeBase, vectors: WordVectors) -> Meaning:
-        """Read a knowledge base; every source has a title, so that none is without rows."""
+    def build(
+        cls, base: KnowledgeBase, vectors: WordVectors, sayings: Mapping[str, Sequence[str]] | None = None
+    ) -> Meaning:
+        """Read a knowledge base and the sayings of its sources; every source has a title, so none is without rows."""
         heads, bodies = [], []
         for one in base.sources.values():
-            heads.append([tokens(text) for text in (one.title, *one.summary, *one.questions)])
+            heads.append(
+                [tokens(text) for text in (one.title, *one.summary, *one.questions, *(sayings or {}).get(one.id, ()))]
+            )
             bodies.append([tokens(text) for text in _BORDER.split(one.text)])
         made = vectors.texts(text for lines in heads for text in lines)
         said = vectors.texts(text for lines in bodies for text in lines)

@@ -20,7 +20,7 @@ from engine.retrieval.terms import Reader, Unit, group_of, tokens
 from engine.retrieval.vectors import WordVectors
 from engine.retrieval.weighing import Weigher
 
-THRESHOLD, BY_WORDS_ALONE = 0.3, 0.27
+THRESHOLD, BY_WORDS_ALONE = 0.38, 0.27
 """A score below this means that nothing fits; calibrated on lay questions to two knowledge bases."""
 LONGEST = 2000
 """Characters of a message that are searched."""
@@ -30,6 +30,8 @@ STATEMENT = 0.7
 """How much a statement counts beside a question in the same message."""
 WHOLE = 0.8
 """How much a message of several parts counts as a whole beside each of them."""
+DOUBT = 0.5
+"""How much a part counts whose message, as a whole, fits nothing at all."""
 LEFT_OVER = 0.5
 """How much the best source for a second subject of the same part counts."""
 
@@ -90,9 +92,10 @@ class Search(Retriever):
         reader = Reader(used)
         with _no_collection():
             index = build(knowledge_base, reader)
-            meaning = None if vectors is None else Meaning.build(knowledge_base, vectors)
+            meaning = None if vectors is None else Meaning.build(knowledge_base, vectors, used.said)
         clinical = {word for word in used.clinical if word.isalpha()}
-        spelling = Spelling(index.vocabulary, clinical, used.vocabulary | used.elsewhere)
+        away = {word for line in (vectors.elsewhere if vectors else ()) for word in tokens(line)}
+        spelling = Spelling(index.vocabulary, clinical, used.vocabulary | used.elsewhere | away)
         return cls(index, reader, spelling, meaning=meaning)
 
     def search(self, question: str, top: int = 3) -> tuple[Hit, ...]:
@@ -134,10 +137,12 @@ class Search(Retriever):
         """The best of every part first, then the rest; scores are lowered where that keeps them in order."""
         best: dict[str, Hit] = {}
         leaders: dict[str, None] = {}
+        whole = searched[-1].components if len(parts) > 1 else ()
+        trust = min(1.0, DOUBT + max((one.score for one in whole), default=0.0)) if len(parts) > 1 else 1.0
         for number, found in enumerate(searched):
-            share = _share(parts, number)
+            share = _share(parts, number) * (trust if number < len(parts) else 1.0)
             fitting = self._fitting(found.components, share)
-            second = self._fitting(found.left_over[:1], share * LEFT_OVER)
+            second = self._fitting(found.left_over[:1], share * LEFT_OVER) if fitting else []
             for hit in (*fitting, *second):
                 known = best.get(hit.source, hit)
                 matched = tuple(dict.fromkeys((*known.matched, *hit.matched)))

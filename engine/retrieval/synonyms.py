@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
@@ -30,11 +30,15 @@ class Group(BaseModel):
 
 
 class SynonymFile(BaseModel):
-    """A synonyms file as it is written; lists of plain words are separated by blanks."""
+    """A synonyms file as it is written; lists of plain words are separated by blanks.
+
+    `said` holds, by the id of a source, what people say who need it, one saying a line.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     groups: tuple[Group, ...] = ()
+    said: Mapping[str, str] = {}
     elsewhere: str = ""
     clinical: str = ""
 
@@ -49,11 +53,15 @@ class Match(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Synonyms:
-    """Groups of terms that stand for each other; `elsewhere` and `clinical` are plain folded words."""
+    """Groups of terms that stand for each other; `elsewhere` and `clinical` are plain folded words.
+
+    `said` is what people say who need a source, by its id.
+    """
 
     groups: tuple[Group, ...] = ()
     elsewhere: frozenset[str] = frozenset()
     clinical: frozenset[str] = frozenset()
+    said: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @classmethod
     def load(cls, *files: Path) -> Synonyms:
@@ -63,6 +71,7 @@ class Synonyms:
             groups=tuple(group for one in read for group in one.groups),
             elsewhere=frozenset(word for one in read for word in one.elsewhere.casefold().split()),
             clinical=frozenset(word for one in read for word in one.clinical.casefold().split()),
+            said=_together(*({name: _lines(text) for name, text in one.said.items()} for one in read)),
         )
 
     def joined_with(self, other: Synonyms) -> Synonyms:
@@ -71,6 +80,7 @@ class Synonyms:
             groups=(*self.groups, *other.groups),
             elsewhere=self.elsewhere | other.elsewhere,
             clinical=self.clinical | other.clinical,
+            said=_together(self.said, other.said),
         )
 
     @cached_property
@@ -138,3 +148,15 @@ def term_of(text: str) -> Term:
 def index_term(text: str) -> Term:
     """The stems of a term that an index without stop words holds."""
     return tuple(stem(word) for word in words(text) if word not in STOP_WORDS)
+
+
+def _lines(text: str) -> tuple[str, ...]:
+    return tuple(line.strip() for line in text.splitlines() if line.strip())
+
+
+def _together(*said: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
+    found: dict[str, tuple[str, ...]] = {}
+    for one in said:
+        for name, lines in one.items():
+            found[name] = (*found.get(name, ()), *lines)
+    return found

@@ -69,4 +69,4 @@ class Weigher:
             return False
         word = unit.words[0]
         listed = not self._elsewhere.isdisjoint((word, word.removesuffix("s")))
-        return listed and not self.index.head.get(stem(word))
+        return listed and stem(word) not in self.index.named_stems
