@@ -80,6 +80,7 @@ def _files(running: Application) -> Iterator[Finding]:
     yield from _tried(lambda: running.synonyms)
     yield from _tried(lambda: running.lexicon)
     yield from _tried(lambda: running.urgency_rules)
+    yield from _tried(lambda: running.urgency_classifier)
     for path in sorted((folder / "crisis" / "texts").glob("*.yaml")):
         yield from _tried(lambda path=path: read_yaml(path, ReferralTexts))  # type: ignore[misc]
 

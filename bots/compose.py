@@ -40,6 +40,7 @@ from engine.stakes import Stakes
 from engine.team import Team
 from engine.texts import Texts
 from engine.types import Tier
+from engine.urgency.classifier import UrgencyClassifier
 from engine.urgency.rules import UrgencyRules
 
 if TYPE_CHECKING:
@@ -149,6 +150,11 @@ class Application:
         return UrgencyRules.load(self.settings.config_folder / "urgency")
 
     @cached_property
+    def urgency_classifier(self) -> UrgencyClassifier:
+        """The second urgency layer."""
+        return UrgencyClassifier.load(self.settings.config_folder / "urgency" / "classifier.bin")
+
+    @cached_property
     def prices(self) -> dict[str, Price]:
         """What models cost, by name."""
         return read_yaml(self.settings.config_folder / "prices.yaml", PriceTable).models
@@ -177,7 +183,7 @@ class Application:
         return Engine(
             assistants=assistants,
             default=self.settings.assistant,
-            fast_layers=(self.urgency_rules,),
+            fast_layers=(self.urgency_rules, self.urgency_classifier),
             stakes=self.stakes,
             budget=self.settings.budget,
             prices=self.prices,

@@ -22,7 +22,7 @@ from engine.urgency.normalise import Normaliser, plain
 from engine.urgency.patterns import Compiler, Matcher, Pattern, PatternError
 
 _EARLIER = 3  # of the person's messages
-_CLEAR = 3  # small words of one language by which it is known
+_CLEAR = 2  # small words of one language by which it is known
 _LENGTH = 4000  # characters of a message that are read
 
 
@@ -214,7 +214,7 @@ class UrgencyRules:
         words = [word for sentence in view for word in sentence.split()]
         counts = {lang: sum(word in known for word in words) for lang, known in self._languages.items()}
         most = max(counts.values(), default=0)
-        return frozenset(lang for lang, count in counts.items() if most >= _CLEAR and count * 3 < most)
+        return frozenset(lang for lang, count in counts.items() if most >= _CLEAR and count * 2 <= most)
 
     def _levels(self, sentence: str, view: tuple[str, ...]) -> Iterator[tuple[int, UrgencyLevel]]:
         hits = list(self._rules.spans(sentence))
