@@ -137,5 +137,5 @@ def _fades(state: SessionState) -> bool:
 
 def _unsure(urgency: Urgency) -> bool:
     """Whether the model's layers have all failed while a layer without one is unsure."""
-    slow = [layer for layer in urgency.layers if layer.layer == "llm"]
-    return bool(slow) and all(layer.failed for layer in slow) and urgency.level is UrgencyLevel.CONCERN
+    reading = [layer for layer in urgency.layers if layer.layer == "llm"]
+    return bool(reading) and all(layer.failed for layer in reading) and urgency.level is UrgencyLevel.CONCERN

@@ -59,6 +59,9 @@ def urgency(
     messages: Annotated[
         Path, typer.Option(help="JSON Lines of id, text or turns, label, category, lang.", metavar="FILE")
     ],
+    layers: Annotated[
+        str, typer.Option(help="Which layers count: all, or some of rules,classifier,llm.", metavar="NAMES")
+    ] = "all",
     config: Config = None,
     kb: Kb = None,
     agents: AgentsOption = None,
@@ -68,14 +71,16 @@ def urgency(
 
     Example: cafi eval urgency --messages messages.jsonl --agents builtin --json
     """
-    from evaluation.urgency import measure, read_messages
+    from evaluation.urgency import counting, measure, read_messages
 
     async def run() -> dict[str, Any]:
         running = application(config, kb, agents)
         async with running.closing:
             rows = read_messages(messages)
             with progress("messages", len(rows)) as advance:
-                return await measure(rows, running.engine.assess, advance, parallel=running.settings.parallel)
+                return await measure(
+                    rows, counting(layers, running.engine.assess), advance, parallel=running.settings.parallel
+                )
 
     with failing_calmly():
         _report(asyncio.run(run()), as_json)

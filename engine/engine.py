@@ -59,13 +59,13 @@ class Engine:
         return Urgency.of(layer.assess_now(text, conversation.messages) for layer in self.fast_layers)
 
     async def assess(self, message: str, earlier: tuple[Message, ...] = ()) -> Urgency:
-        """What every layer sees in a message, without answering it; for measuring."""
+        """What every layer sees in a message, without answering it; for measuring, so no layer is hurried."""
         conversation = Conversation(assistant=self.default, messages=earlier)
-        urgency = self.assess_now(conversation, message)
-        ledger = Ledger(budget=self.budget)
-        return await self._slow_layers(
-            conversation, self.assistants[self.default], clean(message).text, urgency, ledger
-        )
+        fast = self.assess_now(conversation, message)
+        text, ledger = clean(message).text, Ledger(budget=self.budget)
+        layers = [layer for team in self.assistants[self.default].teams for layer in team.urgency]
+        slow = await asyncio.gather(*(layer.assess(text, earlier, ledger) for layer in layers))
+        return Urgency.of((*fast.layers, *slow))
 
     async def respond(
         self, conversation: Conversation, message: str, *, wish: Wish = Wish.ANSWER, said_safe: bool = False

@@ -120,12 +120,18 @@ class Conversation:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LayerResult:
-    """What one urgency layer found; `failed` layers never lower the level."""
+    """What one urgency layer found; `failed` layers never lower the level.
+
+    `unsure`: the layer could not tell and left `concern` standing. `settles`: it has read the message in its
+    conversation, so that its answer stands in place of what another layer was unsure about.
+    """
 
     layer: str
     level: UrgencyLevel
     delusional_framing: bool = False
     failed: bool = False
+    unsure: bool = False
+    settles: bool = False
     signals: tuple[str, ...] = ()
 
 
@@ -139,10 +145,16 @@ class Urgency:
 
     @classmethod
     def of(cls, layers: Iterable[LayerResult]) -> Urgency:
-        """Combine layers: highest level wins, flags add up."""
+        """Combine layers: the highest level wins, flags add up.
+
+        Only what a layer was unsure about can be settled by one that has read the whole conversation and has not
+        failed; what a layer is sure of, nothing lowers.
+        """
         results = tuple(layers)
+        settled = any(one.settles and not one.failed for one in results)
+        levels = (one.level for one in results if not (one.unsure and settled))
         return cls(
-            level=max((one.level for one in results), key=lambda level: level.order, default=UrgencyLevel.NONE),
+            level=max(levels, key=lambda level: level.order, default=UrgencyLevel.NONE),
             delusional_framing=any(one.delusional_framing for one in results),
             layers=results,
         )

@@ -10,6 +10,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, model_validator
 
 from engine.conversation import messages_from
+from engine.exceptions import ConfigurationError
 from engine.types import Message, Role, Urgency, UrgencyLevel
 from evaluation.rows import read_rows
 
@@ -56,6 +57,24 @@ class LabelledMessage(BaseModel):
 def read_messages(path: Path) -> list[LabelledMessage]:
     """The rows of a messages file."""
     return read_rows(path, LabelledMessage, remedy='A row needs "id", "text" or "turns", "label", "category", "lang".')
+
+
+LAYERS = ("rules", "classifier", "llm")
+
+
+def counting(layers: str, assess: Assess) -> Assess:
+    """An assessment in which only the named layers count; `layers` is "all" or names with commas between."""
+    if layers == "all":
+        return assess
+    chosen = {one.strip() for one in layers.split(",")}
+    if not chosen <= set(LAYERS):
+        raise ConfigurationError(f"--layers is {layers!r}.", remedy=f"Use all, or some of {','.join(LAYERS)}.")
+
+    async def assess_with(message: str, earlier: tuple[Message, ...]) -> Urgency:
+        found = await assess(message, earlier)
+        return Urgency.of(layer for layer in found.layers if layer.layer in chosen)
+
+    return assess_with
 
 
 async def measure(

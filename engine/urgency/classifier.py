@@ -184,7 +184,7 @@ class UrgencyClassifier:
         level = UrgencyLevel.NONE
         if score >= self.head.concern:
             level = UrgencyLevel.URGENT if score >= self.head.urgent else UrgencyLevel.CONCERN
-        return LayerResult(layer=self.name, level=level)
+        return LayerResult(layer=self.name, level=level, unsure=level is UrgencyLevel.CONCERN)
 
     def score(self, message: str) -> float:
         """How alarming the most alarming reading of a message is; no grade of a person."""

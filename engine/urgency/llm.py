@@ -49,4 +49,6 @@ class LlmUrgency:
             )
         except ModelError:
             return LayerResult(layer=self.name, level=UrgencyLevel.NONE, failed=True)
-        return LayerResult(layer=self.name, level=output.level, delusional_framing=output.delusional_framing)
+        return LayerResult(
+            layer=self.name, level=output.level, delusional_framing=output.delusional_framing, settles=True
+        )

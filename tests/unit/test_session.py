@@ -15,6 +15,7 @@ from bots.compose import Application
 from bots.settings import CafiSettings
 from engine.models.scripted import ScriptedModel
 from engine.settings import ModelSettings
+from engine.types import LayerResult, Urgency, UrgencyLevel
 from engine.urgency.person import about_another
 from tests.fakes.openai_server import OpenAIServer, empty, half_answer, html, stall, status
 from tests.team import CITED, application, knowledge_folder, scripted
@@ -166,6 +167,28 @@ async def test_the_answer_reaches_the_model_path_too(tmp_path: Path) -> None:
     session = application(tmp_path, model).session
     shown, state = await turn(session, session.start(), HARMLESS)
     assert len(shown) == 1 and shown[0].referral and state.was_urgent
+
+
+def layer(name: str, level: str, **flags: bool) -> LayerResult:
+    return LayerResult(layer=name, level=UrgencyLevel(level), **flags)
+
+
+@pytest.mark.parametrize(
+    ("layers", "level"),
+    [
+        ((layer("rules", "none"), layer("classifier", "concern", unsure=True)), "concern"),
+        ((layer("classifier", "concern", unsure=True), layer("llm", "none", settles=True)), "none"),
+        ((layer("classifier", "concern", unsure=True), layer("llm", "none", failed=True)), "concern"),
+        ((layer("classifier", "concern", unsure=True), layer("llm", "none", settles=True, failed=True)), "concern"),
+        ((layer("rules", "concern"), layer("llm", "none", settles=True)), "concern"),
+        ((layer("rules", "urgent"), layer("llm", "none", settles=True)), "urgent"),
+        ((layer("classifier", "urgent"), layer("llm", "none", settles=True)), "urgent"),
+        ((layer("classifier", "concern", unsure=True), layer("llm", "urgent", settles=True)), "urgent"),
+    ],
+)
+def test_the_highest_level_wins_and_only_doubt_can_be_settled(layers: tuple[LayerResult, ...], level: str) -> None:
+    """Nothing lowers what a layer is sure of; a judge that did answer settles what the classifier was unsure about."""
+    assert Urgency.of(layers).level == level
 
 
 def test_counts_are_weeks_and_platforms_and_small_ones_are_held_back() -> None:

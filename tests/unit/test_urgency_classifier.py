@@ -73,8 +73,11 @@ def test_what_the_assistant_said_does_not_count() -> None:
 
 
 def test_nothing_but_the_level_leaves_the_layer() -> None:
-    """Neither a score nor words of the message are in the result."""
-    assert LAYER.assess_now("I want to die") == LayerResult(layer="classifier", level=level("I want to die"))
+    """Neither a score nor words of the message are in the result, only the level and whether it is a doubt."""
+    for message in ("I want to die", "I feel so low and alone", "what are symptoms"):
+        found = level(message)
+        unsure = found is UrgencyLevel.CONCERN
+        assert LAYER.assess_now(message) == LayerResult(layer="classifier", level=found, unsure=unsure)
 
 
 @pytest.mark.parametrize(
