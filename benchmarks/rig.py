@@ -168,7 +168,7 @@ def rig(server: MockServer, **changes: object) -> Iterator[Rig]:
 
 async def _built(application: Application) -> Engine:
     engine = application.engine
-    settle()
+    settle(engine)
     return engine
 
 

@@ -58,7 +58,7 @@ def findings(config: Path | None, kb: Path | None, agents: str | None) -> list[F
         found += _tried(lambda: running.chat_model)
         # How the parts fit: handoffs, and every template, even where only built-in agents are to run.
         rehearsal = Application(settings=running.settings, model=UnreachableModel())
-        found += _tried(lambda: rehearsal.engine)
+        found += _tried(lambda: dict(rehearsal.engine.assistants))
     return sorted(found, key=lambda one: one.level != "error")
 
 

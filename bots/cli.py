@@ -11,7 +11,9 @@ import typer
 from bots.eval_commands import eval_app
 from bots.kb_commands import kb_app
 from bots.options import FAILED, AgentsOption, Config, Json, Kb, application, failing_calmly, print_json
+from bots.process import starting
 
+starting()
 app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,

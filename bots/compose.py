@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -55,6 +55,28 @@ class PriceTable(Strict):
     currency: str = "USD"
     as_of: str = ""
     models: dict[str, Price] = Field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BuiltOnce(Mapping[str, Assistant]):
+    """Assistants by name, each built when it is first asked for: one question needs one assistant only."""
+
+    build: Callable[[str], Assistant]
+    names: tuple[str, ...]
+    _built: dict[str, Assistant] = field(default_factory=dict)
+
+    def __getitem__(self, name: str) -> Assistant:
+        if name not in self.names:
+            raise KeyError(name)
+        if name not in self._built:
+            self._built[name] = self.build(name)
+        return self._built[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names)
+
+    def __len__(self) -> int:
+        return len(self.names)
 
 
 @dataclass(kw_only=True)
@@ -166,20 +188,22 @@ class Application:
 
     @cached_property
     def engine(self) -> Engine:
-        """The engine with every configured assistant."""
-        assistants = {name: self.assistant(name) for name in self.settings.assistants}
-        if self.settings.assistant not in assistants:
+        """The engine with every configured assistant; the default one is built now, others when first asked for."""
+        names = self.settings.assistants
+        if self.settings.assistant not in names:
             raise ConfigurationError(
                 f"The assistant {self.settings.assistant!r} is not among `assistants`.", key="assistant"
             )
-        for name, assistant in assistants.items():
-            for handoff in assistant.settings.handoffs:
-                if handoff.to not in assistants:
+        for name in names:
+            for handoff in self.assistant_settings(name).handoffs:
+                if handoff.to not in names:
                     raise ConfigurationError(
                         f"It hands off to {handoff.to!r}, which is not configured.",
                         file=self.settings.config_folder / "assistants" / f"{name}.yaml",
                         key="handoffs",
                     )
+        assistants = BuiltOnce(build=self.assistant, names=names)
+        assistants[self.settings.assistant]
         return Engine(
             assistants=assistants,
             default=self.settings.assistant,

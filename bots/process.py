@@ -3,14 +3,29 @@
 from __future__ import annotations
 
 import gc
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from engine.engine import Engine
 
 
-def settle() -> None:
-    """Spare the garbage collector what lives as long as the process: indexes, rules and prompts.
+def starting() -> None:
+    """Leave the garbage collector off while everything is built: it would walk over half-built indexes in vain.
 
-    With hundreds of chats at a time it would otherwise walk over all of that again and again, for about a
-    quarter of the process's time (`python -m benchmarks --only concurrency`).
+    Commands that answer once and end leave it off; `settle` turns it on for those that stay.
     """
+    gc.disable()
+
+
+def settle(engine: Engine) -> None:
+    """Build every assistant, so that faults show before anybody is served, and spare the garbage collector the rest.
+
+    Indexes, rules and prompts live as long as the process. With hundreds of chats at a time it would otherwise walk
+    over all of that again and again, for about a quarter of the process's time (`python -m benchmarks --only concurrency`).
+    """
+    for name in engine.assistants:
+        engine.assistants[name]
     gc.collect()
     gc.freeze()
+    gc.enable()
     gc.set_threshold(20_000, 50, 100)

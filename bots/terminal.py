@@ -55,7 +55,7 @@ async def talk(application: Application) -> None:
     _take_any_text()
     async with application.closing:
         session = application.session
-        settle()
+        settle(session.engine)
         default = session.engine.assistants[session.engine.default]
         notices = () if application.chat_model is not None else (default.texts.quotation_mode,)
         chat = ConsoleChat(session=session, terminal=StandardTerminal(), notices=notices, on_error=_report)
