@@ -23,7 +23,7 @@ MESSAGES = (
     "i am going to kill myself tonight",
     "ich will sterben",
     "my brother took all his pills, he does not wake up",
-    "Work was fine and I fed the cat. " * 20 + "I want to die. " + "Then I watched a film. " * 20,
+    "Work was fine and I fed the cat. " * 20 + "I want to die. " + "Then I cooked some soup. " * 20,
     "i w a n t  t o  d i e",
 )
 

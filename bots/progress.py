@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -10,6 +11,7 @@ from contextlib import contextmanager
 @contextmanager
 def progress(title: str, total: int) -> Iterator[Callable[[], None]]:
     """A bar on standard error, and nothing where that is not a terminal; call what it gives once a step."""
+    gc.enable()  # off since the start (bots/process.py); long work needs it
     if not sys.stderr.isatty():
         yield lambda: None
         return
