@@ -14,6 +14,7 @@ from pydantic import Field
 from adapters.counting import UrgentCounts
 from adapters.crisis import Referrals, load_referrals
 from adapters.session import Session
+from adapters.vector_files import VectorFiles
 from bots.settings import CafiSettings
 from engine.agent.passages import PassageRanking
 from engine.agent.quoting import QuotingAgent
@@ -30,6 +31,7 @@ from engine.knowledge.base import KnowledgeBase
 from engine.knowledge.limits import LintLimits
 from engine.models.protocol import ChatModel
 from engine.refiner.builtin import BuiltinRefiner, Disclaimer
+from engine.retrieval.embedding import EmbeddedSources, Embedder
 from engine.retrieval.search import Search
 from engine.retrieval.synonyms import Synonyms
 from engine.retrieval.vectors import WordVectors
@@ -81,10 +83,14 @@ class BuiltOnce(Mapping[str, Assistant]):
 
 @dataclass(kw_only=True)
 class Application:
-    """Everything that runs, built on first use. `model` replaces the configured language model."""
+    """Everything that runs, built on first use.
+
+    `model` replaces the configured language model, and `embedder` the configured embeddings with it.
+    """
 
     settings: CafiSettings
     model: ChatModel | None = None
+    embedder: Embedder | None = None
     closing: AsyncExitStack = field(default_factory=AsyncExitStack)
 
     @cached_property
@@ -114,6 +120,25 @@ class Application:
         model = OpenAIModel(models)
         self.closing.push_async_callback(model.aclose)
         return model
+
+    @cached_property
+    def embeddings(self) -> Embedder | None:
+        """What embeds texts for the search of language-model teams, or None where words alone are searched."""
+        models = self.settings.models
+        if self.model is not None or self.chat_model is None or models.embeddings is None:
+            return self.embedder if self.chat_model is not None else None
+        from engine.models.openai_embeddings import OpenAIEmbedder
+
+        embedder = OpenAIEmbedder(models)
+        self.closing.push_async_callback(embedder.aclose)
+        return embedder
+
+    def embedded(self, knowledge: KnowledgeBase) -> EmbeddedSources | None:
+        """A knowledge base as an embedding model sees it, where one is configured; nothing is sent before it is asked."""
+        if self.embeddings is None:
+            return None
+        cache = VectorFiles(self.settings.cache_folder / "embeddings")
+        return EmbeddedSources(knowledge=knowledge, embedder=self.embeddings, cache=cache)
 
     @cached_property
     def prompts(self) -> Prompts:
@@ -239,6 +264,7 @@ class Application:
             retriever=search,
             texts=texts,
             teams=teams,
+            embedded=self.embedded(knowledge),
             private=private_sentences(*(rule.statement for rule in rules.rules)),
         )
 

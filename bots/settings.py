@@ -45,6 +45,7 @@ class CafiSettings(BaseSettings):
     knowledge_base: Path | None = None
     config_folder: Path = data_root() / "config"
     prompts_folder: Path = data_root() / "prompts"
+    cache_folder: Path = Path("var") / "cache"
     models: ModelSettings = ModelSettings()
     budget: Budget = Budget()
     crisis: CrisisSettings = CrisisSettings()

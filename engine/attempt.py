@@ -13,6 +13,7 @@ from engine.judges.protocol import Case
 from engine.knowledge.base import KnowledgeBase
 from engine.knowledge.source import Source
 from engine.models.ledger import Ledger
+from engine.retrieval.embedding import DEPTH, EmbeddedSources
 from engine.retrieval.protocol import Hit, Retriever
 from engine.retrieval.questions import split
 from engine.settings import AssistantSettings
@@ -39,6 +40,7 @@ class Assistant:
     texts: Texts
     teams: tuple[Team, ...]
     private: tuple[str, ...] = ()
+    embedded: EmbeddedSources | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -63,7 +65,7 @@ class Attempt:
 
     async def answer(self, conversation: Conversation, text: str, wish: Wish, urgency: Urgency) -> Answer:
         """Raises ModelError when the team's agent cannot be used."""
-        task = self._task(conversation, text, wish, urgency)
+        task = await self._task(conversation, text, wish, urgency)
         draft, task, failed = await self._drafted(task)
         in_context = tuple(source.id for source in task.sources)
         if draft is None:
@@ -87,11 +89,11 @@ class Attempt:
         filtered = await judged.run(case, lambda one: failed_checks(one, self._context(text, task, one)), self.ledger)
         return Answer(filtered=filtered, team=self.team, in_context=in_context, failed_checks=failed)
 
-    def _task(self, conversation: Conversation, text: str, wish: Wish, urgency: Urgency) -> AgentTask:
+    async def _task(self, conversation: Conversation, text: str, wish: Wish, urgency: Urgency) -> AgentTask:
         settings, knowledge = self.assistant.settings, self.assistant.knowledge
         found: tuple[Hit, ...] = ()
         if wish is Wish.ANSWER:
-            found = self._found(conversation, text)
+            found = await self._found(conversation, text)
         whole = settings.context == "whole" and not self.team.built_in
         ids = (
             tuple(knowledge.sources) if whole else window(conversation, (hit.source for hit in found), settings.limits)
@@ -110,18 +112,25 @@ class Attempt:
             may_request=settings.limits.source_requests > 0,
         )
 
-    def _found(self, conversation: Conversation, text: str) -> tuple[Hit, ...]:
+    async def _found(self, conversation: Conversation, text: str) -> tuple[Hit, ...]:
         """The candidates of a search: the configured number, one more when the message asks several things.
 
-        A short message that finds nothing sure by itself is read together with the question before it.
+        A short message that finds nothing sure by itself is read together with the question before it. Where texts
+        are embedded, the ranking by words is fused with the one by meaning.
         """
-        wanted = self.assistant.settings.limits.prefetch_sources + (len(split(text)) > 1)
-        search = self.assistant.retriever.search
-        hits = search(text, top=wanted)
+        parts = len(split(text))
+        wanted = self.assistant.settings.limits.prefetch_sources + (parts > 1)
+        embedded = None if self.team.built_in else self.assistant.embedded
+        search, depth = self.assistant.retriever.search, wanted if embedded is None else max(wanted, DEPTH)
+        asked, hits = text, search(text, top=depth)
         together = follow_up(conversation.messages, text)
         if together is not None and (not hits or hits[0].score < SURE):
-            hits = search(together, top=wanted) or hits
-        if len(split(text)) <= 1:
+            again = search(together, top=depth)
+            # Where words find nothing either way, meaning has more to go by with the question before it.
+            asked, hits = (together, again) if again or not hits else (asked, hits)
+        if embedded is not None:
+            hits = await embedded.fused(asked, hits, self.ledger, top=wanted)
+        if parts <= 1:
             hits = tuple(hit for hit in hits if hit.score >= NEAR * hits[0].score)
         return hits
 

@@ -26,6 +26,7 @@ class ModelSettings(Strict):
     large: str = "gpt-4.1"
     small: str = "gpt-4.1-mini"
     roles: dict[str, str] = Field(default_factory=dict, description="model name by role, over the tier's")
+    embeddings: str | None = Field(default=None, min_length=1, description="model that the search compares texts by")
     structured_output: Literal["auto", "json_schema", "json_object", "prompt"] = "auto"
     timeout_seconds: float = Field(default=30.0, gt=0)
     retries: int = Field(default=2, ge=0, le=8)

@@ -7,7 +7,7 @@ server's error may repeat the key or the prompt.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Container, Mapping
+from collections.abc import Awaitable, Callable, Container, Mapping
 from functools import partial
 from importlib.util import find_spec
 from typing import Any
@@ -43,7 +43,7 @@ from engine.types import Tier
 OPENAI_URL = "https://api.openai.com/v1"
 OFFICIAL_HOSTS = frozenset({"api.openai.com", "eu.api.openai.com", "us.api.openai.com"})
 _LIMIT_NAMES = ("max_completion_tokens", "max_tokens")
-_PASSING = frozenset({408, 409, 429})
+PASSING = frozenset({408, 409, 429})
 # Local servers need no key; the library insists on one.
 _PLACEHOLDER_KEY = "not-needed"
 
@@ -69,7 +69,7 @@ class OpenAIModel:
 
     def __init__(self, settings: ModelSettings, *, official_hosts: Container[str] = OFFICIAL_HOSTS) -> None:
         self._settings = settings
-        self._client = _client(settings)
+        self._client = client_for(settings)
         self._dialects: dict[str, Dialect] = {}
         official = settings.provider == "openai" and _host(settings) in official_hosts
         names_new = official or settings.provider == "azure"
@@ -129,49 +129,22 @@ class OpenAIModel:
             )
 
     async def _send(self, body: dict[str, Any], prompt: Prompt, seconds: float) -> bytes:
-        deadline = asyncio.get_running_loop().time() + seconds
-        policy = stamina.retry_context(
-            on=partial(_back_off, deadline),
-            attempts=self._settings.retries + 1,
-            timeout=seconds,
-            wait_initial=0.2,
-            wait_max=4.0,
-            wait_jitter=0.3,
-        )
-        try:
-            async with asyncio.timeout_at(deadline):
-                async for attempt in policy:
-                    with attempt:
-                        return await self._attempt(body, prompt)
-        except TimeoutError as error:
-            raise ModelUnavailable("The language model did not answer in the time the turn had left.") from error
-        raise AssertionError("the retry policy ends with a result or an error")
+        return await retried(lambda: self._attempt(body, prompt), retries=self._settings.retries, seconds=seconds)
 
     async def _attempt(self, body: dict[str, Any], prompt: Prompt) -> bytes:
-        try:
-            async with asyncio.timeout(self._settings.timeout_seconds):
-                # The bare response: the library's own models take several times as long to build as to read.
-                response = await self._client.post(
-                    "/chat/completions",
-                    body=body,
-                    cast_to=httpx2.Response,
-                    options={"security": {"bearer_auth": True}},
-                )
-                return response.content
-        except openai.APIStatusError as error:
-            raise self._translated(error, body, prompt) from error
-        except (openai.APITimeoutError, TimeoutError) as error:
-            raise ModelUnavailable("The language model did not answer in time.") from error
-        except openai.APIConnectionError as error:
-            raise ModelUnavailable("models.base_url: no connection to the language model's server.") from error
-        except Exception as error:
-            raise ModelUnavailable("The request to the language model failed.") from error
+        return await post(
+            self._client,
+            "/chat/completions",
+            body,
+            seconds=self._settings.timeout_seconds,
+            translated=lambda error: self._translated(error, body, prompt),
+        )
 
     def _translated(self, error: openai.APIStatusError, body: Mapping[str, Any], prompt: Prompt) -> ModelError:
         status, text, parameter = error.status_code, error.response.text, error.param
         out_of_quota = error.code == "insufficient_quota"
-        _hush(error)
-        if status in _PASSING or (status >= 500 and status != 501):
+        hush(error)
+        if status in PASSING or (status >= 500 and status != 501):
             reason = "the account's quota is used up (models.api_key)" if out_of_quota else f"HTTP {status}"
             return ModelUnavailable(f"The language model's server does not answer now: {reason}.")
         if is_filtered(status, text):
@@ -205,6 +178,56 @@ class OpenAIModel:
         return "models.large" if prompt.tier is Tier.LARGE else "models.small"
 
 
+async def retried(attempt: Callable[[], Awaitable[bytes]], *, retries: int, seconds: float) -> bytes:
+    """What an attempt gives, tried again after passing failures within some seconds; raises ModelError."""
+    deadline = asyncio.get_running_loop().time() + seconds
+    policy = stamina.retry_context(
+        on=partial(_back_off, deadline),
+        attempts=retries + 1,
+        timeout=seconds,
+        wait_initial=0.2,
+        wait_max=4.0,
+        wait_jitter=0.3,
+    )
+    try:
+        async with asyncio.timeout_at(deadline):
+            async for one in policy:
+                with one:
+                    return await attempt()
+    except TimeoutError as error:
+        raise ModelUnavailable("The language model did not answer in the time the turn had left.") from error
+    raise AssertionError("the retry policy ends with a result or an error")
+
+
+async def post(
+    client: openai.AsyncOpenAI,
+    path: str,
+    body: dict[str, Any],
+    *,
+    seconds: float,
+    translated: Callable[[openai.APIStatusError], ModelError],
+) -> bytes:
+    """The body of the response to one request; raises ModelError, for a status the one `translated` gives."""
+    try:
+        async with asyncio.timeout(seconds):
+            # The bare response: the library's own models take several times as long to build as to read.
+            response = await client.post(
+                path,
+                body=body,
+                cast_to=httpx2.Response,
+                options={"security": {"bearer_auth": True}},
+            )
+            return response.content
+    except openai.APIStatusError as error:
+        raise translated(error) from error
+    except (openai.APITimeoutError, TimeoutError) as error:
+        raise ModelUnavailable("The language model did not answer in time.") from error
+    except openai.APIConnectionError as error:
+        raise ModelUnavailable("models.base_url: no connection to the language model's server.") from error
+    except Exception as error:
+        raise ModelUnavailable("The request to the language model failed.") from error
+
+
 def _back_off(deadline: float, error: Exception) -> bool | float:
     """Whether to try again, and after how many seconds when the server says so."""
     if not isinstance(error, ModelUnavailable) or isinstance(error, ModelMisconfigured):
@@ -220,8 +243,8 @@ def _back_off(deadline: float, error: Exception) -> bool | float:
     return wait if asyncio.get_running_loop().time() + wait < deadline else False
 
 
-def _hush(error: openai.APIStatusError) -> None:
-    # A log of the chained cause must show neither key nor prompt, and servers repeat both in their errors.
+def hush(error: openai.APIStatusError) -> None:
+    """Remove the server's words: a log of the chained cause must show neither key nor prompt, and servers repeat both."""
     error.message = f"HTTP {error.status_code}"
     error.args, error.body = (error.message,), None
 
@@ -230,7 +253,7 @@ def _host(settings: ModelSettings) -> str | None:
     return urlsplit(settings.base_url or OPENAI_URL).hostname
 
 
-def _client(settings: ModelSettings) -> openai.AsyncOpenAI:
+def client_for(settings: ModelSettings) -> openai.AsyncOpenAI:
     """Build the client. Everything the library would otherwise read from the environment is given."""
     key, http = _key(settings), _http_client()
     if settings.base_url and (urlsplit(settings.base_url).scheme not in {"http", "https"} or not _host(settings)):

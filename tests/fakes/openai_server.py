@@ -96,6 +96,24 @@ def answer(content: object = VERDICT, *, usage: bool = True, finish: str = "stop
     return behave
 
 
+def embeddings(*, backwards: bool = False, usage: bool = True, fewer: int = 0) -> Behaviour:
+    """One vector a text: its length, its vowels and one; `backwards` gives them last first, `fewer` leaves some out."""
+
+    async def behave(received: Received) -> web.StreamResponse:
+        texts = received.body["input"]
+        data = [
+            {"object": "embedding", "index": number, "embedding": [len(text), sum(map(text.count, "aeiou")), 1.0]}
+            for number, text in enumerate(texts)
+        ]
+        data = data[: len(data) - fewer]
+        body: dict[str, Any] = {"object": "list", "data": data[::-1] if backwards else data, "model": "m"}
+        if usage:
+            body["usage"] = {"prompt_tokens": PROMPT_TOKENS, "total_tokens": PROMPT_TOKENS}
+        return web.json_response(body)
+
+    return behave
+
+
 def without_usage() -> Behaviour:
     """A completion of a server that counts no tokens."""
     return answer(usage=False)
@@ -168,6 +186,7 @@ def failure(
     async def behave(received: Received) -> web.StreamResponse:
         key = received.headers.get("Authorization", "") + received.headers.get("api-key", "")
         said = " ".join(str(one["content"]) for one in received.body.get("messages", ()))
+        said += str(received.body.get("input", ""))
         error = {"message": f"{message} [{key}] [{said}]", "type": "error", "code": code, "param": param}
         return web.json_response({"error": error}, status=code_of_status, headers=headers)
 
