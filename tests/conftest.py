@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import stamina
+import stamina.instrumentation
 
 
 class RealNetwork(RuntimeError):
@@ -98,3 +99,11 @@ def real_waits(_no_retries: None) -> Iterator[None]:
     """Retries happen as in production, with their waits; only for tests whose waits are milliseconds."""
     with stamina.set_testing(False):
         yield
+
+
+@pytest.fixture(autouse=True)
+def _retry_hooks() -> Iterator[None]:
+    """An application switches stamina's hooks off for the process; the next test finds them as they were."""
+    hooks = stamina.instrumentation.get_on_retry_hooks()
+    yield
+    stamina.instrumentation.set_on_retry_hooks(hooks)
