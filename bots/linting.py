@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.exceptions import ConfigurationError
-from engine.knowledge.finding import Finding, Severity
+from engine.knowledge.finding import Finding
 from engine.knowledge.limits import LintLimits
 from engine.knowledge.lint import LintReport, lint
 from engine.retrieval.synonyms import Synonyms
@@ -28,15 +28,7 @@ def _synonyms(folder: Path) -> Iterator[Finding]:
     try:
         Synonyms.load(path)
     except ConfigurationError as error:
-        yield Finding(
-            check="synonyms",
-            severity=Severity.ERROR,
-            file=path,
-            line=error.line or 1,
-            key=error.key,
-            problem=error.problem,
-            remedy=error.remedy,
-        )
+        yield Finding.of(error, path, check="synonyms")
 
 
 def lint_lines(report: LintReport) -> Iterator[str]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 
-from engine.exceptions import KnowledgeBaseError
+from engine.exceptions import ConfigurationError
 
 
 class Severity(StrEnum):
@@ -29,11 +29,11 @@ class Finding:
     key: str | None = None
 
     @classmethod
-    def of(cls, error: KnowledgeBaseError, folder: Path) -> Finding:
+    def of(cls, error: ConfigurationError, folder: Path, *, check: str = "reading") -> Finding:
         """What reading has found: always an error, and on line 1 where the whole file is meant."""
         file = Path(error.file) if error.file is not None else folder
         return cls(
-            check="reading",
+            check=check,
             severity=Severity.ERROR,
             file=file,
             line=error.line or 1,
