@@ -19,7 +19,7 @@ PYTHON :=
 ARGS :=
 
 # The extras that the lock files cover.
-LOCKED := --extra openai --group build
+LOCKED := --extra openai --extra telegram --extra discord --extra web --extra reports --group build
 
 # Prints the first Python that is new enough and can make virtual environments, or says what to do.
 define find_python
