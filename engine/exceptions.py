@@ -5,6 +5,10 @@ CafiError
 │   ├── KnowledgeBaseError      a source or manifest cannot be used
 │   ├── PromptError             a prompt template cannot be loaded or rendered
 │   └── RuleError               a rule file cannot be used
+├── StorageError                what is kept between turns cannot be read or written
+│   ├── StorageUnavailable      the database is full, locked, read-only or away; it may come back
+│   ├── StorageDamaged          the database is no database any more, or of another version
+│   └── SealBroken              sealed state does not open: other secret, other chat, or changed
 └── ModelError                  a call to a language model gave no usable result
     ├── ModelUnavailable        the model cannot be reached: connection, time-out, quota, server error
     │   └── ModelMisconfigured  it answers, but key, model name or address are wrong
@@ -61,6 +65,22 @@ class PromptError(ConfigurationError):
 
 class RuleError(ConfigurationError):
     """A rule file cannot be used."""
+
+
+class StorageError(CafiError):
+    """What is kept between turns cannot be read or written."""
+
+
+class StorageUnavailable(StorageError):
+    """The database cannot be reached or written at the moment."""
+
+
+class StorageDamaged(StorageError):
+    """The database is damaged."""
+
+
+class SealBroken(StorageError):
+    """Sealed state does not open."""
 
 
 class ModelError(CafiError):

@@ -1,0 +1,23 @@
+"""Who is talking where: the identity of a chat. It lives in memory and inside sealed texts, never in clear."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ChatIdentity:
+    """A conversation of one person in one place.
+
+    `chat` is the platform's id of the place; in groups `user` keeps the members apart, and `thread` the topics.
+    """
+
+    platform: str
+    chat: str
+    user: str = ""
+    thread: str = ""
+
+    def canonical(self) -> bytes:
+        """The identity as bytes; two identities never share them, as lengths go before the parts."""
+        parts = (self.platform, self.chat, self.user, self.thread)
+        return b"".join(len(part.encode()).to_bytes(4, "big") + part.encode() for part in parts)

@@ -1,0 +1,95 @@
+"""Pseudonymous chat keys, and state that only the chat itself can open again.
+
+A chat key is an HMAC of the chat's identity under the operator's secret. State is sealed with AES-256-GCM under a key
+derived (HKDF, RFC 5869) from that secret *and* the identity: with the database and the secret, but without the identity,
+nothing opens. The identity arrives with every message and is not stored beside the state.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+
+from adapters.identity import ChatIdentity
+from engine.exceptions import SealBroken
+
+SECRET_BYTES = 32
+_NONCE = 12
+_ID = 4
+_FORMAT = b"\x01"
+
+
+@dataclass(frozen=True, slots=True)
+class Secret:
+    """One secret of the operator's; `value` are at least 32 bytes."""
+
+    value: bytes = field(repr=False)
+
+    @classmethod
+    def random(cls) -> Secret:
+        """A new one."""
+        return cls(os.urandom(SECRET_BYTES))
+
+    @property
+    def id(self) -> bytes:
+        """Four bytes that name the secret and tell nothing about it."""
+        return self._keyed(b"cafi key id")[:_ID]
+
+    def keyed(self, purpose: str, value: bytes) -> bytes:
+        """A pseudonym of 16 bytes for a value; other purposes give unrelated ones."""
+        return hmac.digest(self._keyed(b"cafi name " + purpose.encode()), value, hashlib.sha256)[:16]
+
+    def seal(self, purpose: str, context: bytes, plain: bytes) -> bytes:
+        """Encrypt for one purpose and context; the same context opens it again."""
+        nonce = os.urandom(_NONCE)
+        head = _FORMAT + self.id
+        sealed = _cipher(self.value, purpose, context).encrypt(nonce, plain, head + purpose.encode())
+        return head + nonce + sealed
+
+    def open(self, purpose: str, context: bytes, sealed: bytes) -> bytes:
+        """The inverse of `seal`; raises SealBroken where secret, purpose, context or content are not the same."""
+        head, nonce, rest = sealed[: 1 + _ID], sealed[1 + _ID : 1 + _ID + _NONCE], sealed[1 + _ID + _NONCE :]
+        if head != _FORMAT + self.id:
+            raise SealBroken
+        try:
+            return _cipher(self.value, purpose, context).decrypt(nonce, rest, head + purpose.encode())
+        except (InvalidTag, ValueError):
+            raise SealBroken from None
+
+    def _keyed(self, label: bytes) -> bytes:
+        return hmac.digest(self.value, label, hashlib.sha256)
+
+
+@lru_cache(maxsize=512)  # a turn opens and seals the same chat's state
+def _cipher(secret: bytes, purpose: str, context: bytes) -> AESGCM:
+    derived = HKDF(algorithm=SHA256(), length=32, salt=b"cafi 1 " + purpose.encode(), info=context).derive(secret)
+    return AESGCM(derived)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Keyring:
+    """The secret in use, and former ones under which state may still lie until it expires."""
+
+    current: Secret
+    former: tuple[Secret, ...] = ()
+
+    def __iter__(self) -> Iterator[Secret]:
+        yield self.current
+        yield from self.former
+
+    def chat_key(self, identity: ChatIdentity) -> bytes:
+        """The pseudonym under which a chat is stored now."""
+        return self.current.keyed("chat", identity.canonical())
+
+    def chat_keys(self, identity: ChatIdentity) -> tuple[bytes, ...]:
+        """Every pseudonym under which something of a chat may lie, the present one first."""
+        return tuple(secret.keyed("chat", identity.canonical()) for secret in self)

@@ -1,0 +1,134 @@
+"""One database, SQLite or PostgreSQL: whole transactions in threads of their own, errors translated at this border."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, TypeVar
+
+import sqlalchemy
+from sqlalchemy import Connection, event
+from sqlalchemy.engine import Engine, make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
+
+from engine.exceptions import ConfigurationError, StorageDamaged, StorageError, StorageUnavailable
+
+T = TypeVar("T")
+BUSY_SECONDS = 10
+"""How long SQLite waits for another process's transaction."""
+_DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT}
+_REMEDIES = {
+    sqlite3.SQLITE_FULL: "The disk is full. Make room; nothing that was taken is lost.",
+    sqlite3.SQLITE_BUSY: "Another program keeps the database locked. Close it; nothing that was taken is lost.",
+    sqlite3.SQLITE_READONLY: "The database cannot be written. Check the rights of the file and its folder.",
+    sqlite3.SQLITE_CANTOPEN: "The database cannot be opened. Check that its folder exists and can be written.",
+    sqlite3.SQLITE_IOERR: "The disk gave an error. Check it; nothing that was taken is lost.",
+}
+
+
+class Database:
+    """Runs transactions. On SQLite one thread does all of them, one after the other, so that none finds it locked."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self.engine = _engine(url)
+        self.sqlite = self.engine.dialect.name == "sqlite"
+        self._threads = ThreadPoolExecutor(max_workers=1 if self.sqlite else 8, thread_name_prefix="database")
+
+    async def run(self, work: Callable[[Connection], T]) -> T:
+        """One transaction, done whole or not at all; raises StorageError."""
+        loop = asyncio.get_running_loop()
+        # Shielded: a cancelled caller must not leave the thread's outcome in doubt half-way.
+        return await asyncio.shield(loop.run_in_executor(self._threads, self.run_now, work))
+
+    def run_now(self, work: Callable[[Connection], T]) -> T:
+        """The same, in this thread."""
+        try:
+            with self.engine.begin() as connection:
+                return work(connection)
+        except SQLAlchemyError as error:
+            raise translated(error, self.place) from error
+
+    @property
+    def place(self) -> str:
+        """The database as an operator knows it, without a password."""
+        url = make_url(self.url)
+        return url.database or "memory" if self.sqlite else url.render_as_string(hide_password=True)
+
+    async def aclose(self) -> None:
+        """Finish what is running and let go of all connections."""
+        await asyncio.get_running_loop().run_in_executor(None, self.close)
+
+    def close(self) -> None:
+        """The same, in this thread."""
+        self._threads.shutdown(wait=True)
+        self.engine.dispose()
+
+
+def translated(error: SQLAlchemyError, place: str) -> StorageError:
+    """A database error in the house's words; the library's own words may quote values, and stay out of the message."""
+    cause = error.orig if isinstance(error, DBAPIError) else None
+    code = getattr(cause, "sqlite_errorcode", 0) & 0xFF
+    if code in _DAMAGED:
+        return StorageDamaged(
+            f"{place}: The database is damaged. Stop CAFI, keep a copy of the file, and start without it or with a backup."
+        )
+    reason = _REMEDIES.get(code, f"The database gave an error ({type(cause or error).__name__}).")
+    return StorageUnavailable(f"{place}: {reason}")
+
+
+def _engine(url: str) -> Engine:
+    try:
+        parsed = make_url(url)
+    except ArgumentError as error:
+        raise ConfigurationError(
+            "It is no address of a database.",
+            key="storage.url",
+            remedy="Write sqlite:///var/cafi.db or postgresql+psycopg://…",
+        ) from error
+    if parsed.get_backend_name() != "sqlite":
+        return sqlalchemy.create_engine(parsed, pool_size=8, pool_pre_ping=True, hide_parameters=True)
+    _make_folder(Path(parsed.database or "."))
+    # One connection, opened once; begin and commit are ours (see `_begin`).
+    engine = sqlalchemy.create_engine(
+        parsed,
+        poolclass=sqlalchemy.pool.QueuePool,
+        pool_size=1,
+        max_overflow=0,
+        connect_args={"timeout": BUSY_SECONDS, "check_same_thread": False},
+        hide_parameters=True,
+    )
+    event.listen(engine, "connect", _pragmas)
+    event.listen(engine, "begin", _begin)
+    return engine
+
+
+def _make_folder(file: Path) -> None:
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigurationError(
+            f"The folder cannot be made: {error.strerror}.", file=file.parent, key="storage.url"
+        ) from error
+
+
+def _pragmas(connection: Any, record: object) -> None:
+    # Python's own transactions begin too late and lose updates; ours begin with the write lock.
+    connection.isolation_level = None
+    cursor = connection.cursor()
+    for pragma in (
+        "journal_mode=WAL",
+        "synchronous=FULL",  # an acknowledged message survives a power cut
+        "foreign_keys=ON",
+        "secure_delete=ON",  # what is erased is overwritten, not only unlinked
+        f"busy_timeout={BUSY_SECONDS * 1000}",
+    ):
+        cursor.execute(f"PRAGMA {pragma}")
+    cursor.close()
+
+
+def _begin(connection: Connection) -> None:
+    connection.exec_driver_sql("BEGIN IMMEDIATE")

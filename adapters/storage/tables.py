@@ -1,0 +1,96 @@
+"""Every table there is, and for each of them what `/forget` does with it.
+
+No column holds a name, a platform's id, a message or an exact time. `info["of_a_chat"]` says whether rows belong to one
+chat: then `adapters/storage/erasing.py` has an eraser for the table, which a test proves.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import BigInteger, Column, Float, Integer, LargeBinary, MetaData, Table, Text
+
+metadata = MetaData()
+
+chats = Table(
+    "chats",
+    metadata,
+    Column("chat", LargeBinary(16), primary_key=True, comment="chat key"),
+    Column("version", Integer, nullable=False, comment="grows with every write, so that a late writer is refused"),
+    Column("seen_hour", Integer, nullable=False, index=True, comment="hours since 1970 of the last turn"),
+    Column("sealed", LargeBinary, nullable=False, comment="the state, sealed for this chat"),
+    info={"of_a_chat": True},
+)
+inbox = Table(
+    "inbox",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("chat", LargeBinary(16), nullable=False, index=True, comment="chat key"),
+    Column("attempts", Integer, nullable=False, default=0, comment="how often answering it was begun"),
+    Column("sealed", LargeBinary, nullable=False, comment="the message, sealed under the inbox's own key"),
+    info={"of_a_chat": True},
+    sqlite_autoincrement=True,
+)
+asked = Table(
+    "asked",
+    metadata,
+    Column("person", LargeBinary(16), primary_key=True, comment="pseudonym for this table alone"),
+    Column("day", Integer, nullable=False, index=True, comment="days since 1970 when feedback was asked for"),
+    info={"of_a_chat": True},
+)
+polls = Table(
+    "polls",
+    metadata,
+    Column("poll", LargeBinary(16), primary_key=True, comment="pseudonym of the platform's poll"),
+    Column("chat", LargeBinary(16), nullable=False, index=True, comment="chat key"),
+    Column("day", Integer, nullable=False, index=True, comment="days since 1970 when it was shown"),
+    Column("sealed", LargeBinary, nullable=False, comment="its question, sealed for this poll"),
+    info={"of_a_chat": True},
+)
+cursors = Table(
+    "cursors",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("value", BigInteger, nullable=False, comment="number of the last update taken from a platform"),
+    info={"of_a_chat": False},
+)
+secrets = Table(
+    "secrets",
+    metadata,
+    Column("id", LargeBinary(4), primary_key=True, comment="names a secret that was in use with this database"),
+    info={"of_a_chat": False},
+)
+events = Table(
+    "events",
+    metadata,
+    Column("week", Text, primary_key=True, comment="ISO 8601, such as 2026-W47"),
+    Column("platform", Text, primary_key=True),
+    Column("assistant", Text, primary_key=True),
+    Column("question", Text, primary_key=True),
+    Column("option", Text, primary_key=True),
+    Column("sources", Text, primary_key=True, comment="ids, sorted, with spaces between"),
+    Column("decision", Text, primary_key=True),
+    Column("count", Integer, nullable=False),
+    info={"of_a_chat": False},
+)
+outbox = Table(
+    "outbox",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("event", Text, nullable=False, comment="one feedback event as JSON, on its way to the webhook"),
+    info={"of_a_chat": False},
+)
+referrals = Table(
+    "referrals",
+    metadata,
+    Column("week", Text, primary_key=True),
+    Column("platform", Text, primary_key=True),
+    Column("count", Integer, nullable=False),
+    info={"of_a_chat": False},
+)
+spending = Table(
+    "spending",
+    metadata,
+    Column("day", Integer, primary_key=True, comment="days since 1970, UTC"),
+    Column("tokens", BigInteger, nullable=False),
+    Column("cost", Float, nullable=False, comment="in the currency of the price table"),
+    info={"of_a_chat": False},
+)
