@@ -107,6 +107,10 @@ class Referral:
         """One line after somebody has said that they are safe: the contacts stay in view."""
         return self.texts.safe_noted.format(contacts=self._short())
 
+    def brief(self) -> str:
+        """The first contacts inside a sentence."""
+        return self._short()
+
     def _short(self) -> str:
         chosen = (self.contacts.first("emergency"), self.contacts.first("listening", "directory", "medical"))
         return "; ".join(contact.brief() for contact in dict.fromkeys(chosen))

@@ -64,21 +64,32 @@ class Session:
         """The referral for what this person has set."""
         return self.referrals.choose(state.country, state.language)
 
-    async def handle(self, state: SessionState, message: str, *, wish: Wish = Wish.ANSWER) -> AsyncIterator[Outgoing]:
+    def referral_now(self, state: SessionState, message: str) -> Outgoing | None:
+        """The whole referral for a message that will not be answered (now), where the fast layers call for one."""
+        if self.engine.assess_now(state.conversation, message).level is not UrgencyLevel.URGENT:
+            return None
+        self.counts.add(self.platform)
+        return Outgoing(text=self.referral(state).full(third_person=about_another(message)), referral=True)
+
+    async def handle(
+        self, state: SessionState, message: str, *, wish: Wish = Wish.ANSWER, built_in: bool = False
+    ) -> AsyncIterator[Outgoing]:
         """Show what has to be shown for one message, the referral before any model is asked.
 
-        Yields one to three messages; the last one carries the turn and the state after it.
+        Yields one to three messages; the last one carries the turn and the state after it. `built_in`: no language
+        model is asked.
         """
         first = Urgency() if wish is not Wish.ANSWER else self.engine.assess_now(state.conversation, message)
         at_once = first.level is UrgencyLevel.URGENT
         if at_once:
             yield Outgoing(text=self._referral_text(state, message), referral=True)
-        turn = await self.engine.respond(state.conversation, message, wish=wish)
+        seen = first if wish is Wish.ANSWER else None
+        turn = await self.engine.respond(state.conversation, message, wish=wish, built_in=built_in, seen=seen)
         if not at_once and _unsure(turn.urgency):
             yield Outgoing(text=self.referral(state).full(third_person=about_another(message)), referral=True)
         yield self._last(state, message, turn, shown=at_once)
 
-    async def answer_safely(self, state: SessionState) -> AsyncIterator[Outgoing]:
+    async def answer_safely(self, state: SessionState, *, built_in: bool = False) -> AsyncIterator[Outgoing]:
         """Answer the message that the referral replaced, for somebody who says that it was a question and they are safe.
 
         The contacts stay in view below the answer. Without such a message, only the contacts are shown.
@@ -87,7 +98,7 @@ class Session:
         if not state.unanswered:
             yield Outgoing(text=noted, referral=True)
             return
-        turn = await self.engine.respond(state.conversation, state.unanswered, said_safe=True)
+        turn = await self.engine.respond(state.conversation, state.unanswered, said_safe=True, built_in=built_in)
         shown = f"{turn.reply.text}\n\n{noted}"
         yield self._ended(state, replace(turn, reply=replace(turn.reply, text=shown)), urgent=False)
 

@@ -27,11 +27,18 @@ app.add_typer(eval_app, name="eval")
 
 @app.command()
 def run(config: Config = None, kb: Kb = None, agents: AgentsOption = None) -> None:
-    """Start everything that is configured. For now that is the terminal chat.
+    """Start everything that is configured, in one process. With no platform configured: the terminal chat.
 
-    Example: cafi run --agents builtin
+    Example: CAFI_TELEGRAM__TOKEN=... cafi run
     """
-    chat(config, kb, agents)
+    with failing_calmly():
+        built = application(config, kb, agents)
+        if built.settings.telegram.token is None:
+            chat(config, kb, agents)
+            return
+        from bots.running import serve
+
+        asyncio.run(serve(built, typer.echo))
 
 
 @app.command()

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, SettingsError
 
 from bots.paths import data_root
@@ -25,6 +25,44 @@ class CrisisSettings(Strict):
 
     country: str = "international"
     language: str = "en"
+
+
+class StorageSettings(Strict):
+    """Where state is kept."""
+
+    url: str = Field(default="sqlite:///var/cafi.db", description="SQLite or PostgreSQL, as SQLAlchemy writes it")
+
+
+class SessionSettings(Strict):
+    """What is kept of chats, for how long, and how much one chat may ask."""
+
+    secret: SecretStr | None = Field(default=None, description="32 characters or more; in place of the file")
+    former_secrets: tuple[SecretStr, ...] = ()
+    secret_file: Path = Path("var") / "secret.json"
+    inbox_key_file: Path = Path("var") / "inbox.key"
+    idle_hours: int = Field(default=24, ge=1, le=24 * 30)
+    messages_a_minute: int = Field(default=12, ge=1)
+    waiting_messages: int = Field(default=5, ge=1)
+    slow_after_seconds: float = Field(default=8.0, gt=0)
+
+
+class SpendingSettings(Strict):
+    """What the whole bot may spend on language models a day; then it quotes."""
+
+    tokens_a_day: int | None = Field(default=None, ge=1)
+    cost_a_day: float | None = Field(default=None, gt=0, description="in the currency of prices.yaml")
+
+
+class TelegramSettings(Strict):
+    """The Telegram bot. With `webhook_url`, Telegram brings updates there; without, we ask for them."""
+
+    token: SecretStr | None = None
+    base_url: str = Field(default="", description="of another Bot API server, ending in /bot")
+    webhook_url: str = Field(default="", pattern=r"^(https://\S+)?$")
+    webhook_secret: SecretStr | None = None
+    webhook_host: str = "127.0.0.1"
+    webhook_port: int = Field(default=8081, ge=1, le=65535)
+    deliveries: int = Field(default=1, ge=1, le=30, description="answers sent at the same time")
 
 
 class CafiSettings(BaseSettings):
@@ -49,6 +87,11 @@ class CafiSettings(BaseSettings):
     models: ModelSettings = ModelSettings()
     budget: Budget = Budget()
     crisis: CrisisSettings = CrisisSettings()
+    storage: StorageSettings = StorageSettings()
+    sessions: SessionSettings = SessionSettings()
+    spending: SpendingSettings = SpendingSettings()
+    telegram: TelegramSettings = TelegramSettings()
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
     parallel: int = Field(default=8, ge=1, description="cases measured at the same time by `cafi eval`")
 
     @property

@@ -68,12 +68,20 @@ class Engine:
         return Urgency.of((*fast.layers, *slow))
 
     async def respond(
-        self, conversation: Conversation, message: str, *, wish: Wish = Wish.ANSWER, said_safe: bool = False
+        self,
+        conversation: Conversation,
+        message: str,
+        *,
+        wish: Wish = Wish.ANSWER,
+        said_safe: bool = False,
+        built_in: bool = False,
+        seen: Urgency | None = None,
     ) -> Turn:
         """One turn. Raises nothing for anything a person or a model writes.
 
         `said_safe`: the person has said that the message was a question and they are safe. It is then answered, and
-        the level is `concern` at most.
+        the level is `concern` at most. `built_in`: no language model is asked. `seen`: what `assess_now` has found in
+        this message, so that it is not read twice.
         """
         assistant = self.assistants.get(conversation.assistant) or self.assistants[self.default]
         conversation = replace(conversation, assistant=assistant.settings.id)
@@ -82,7 +90,7 @@ class Engine:
         if wish is Wish.ANSWER and cleaned.wordless:
             said = assistant.texts.wordless if cleaned.text else assistant.texts.empty
             return self._fixed(conversation, assistant, text, said)
-        urgency = self.assess_now(conversation, text)
+        urgency = self.assess_now(conversation, text) if seen is None else seen
         urgency = urgency.at_most_concern() if said_safe else urgency
         if urgency.level is UrgencyLevel.URGENT:
             return self._fixed(conversation, assistant, text, assistant.texts.urgent, urgency)
@@ -93,6 +101,8 @@ class Engine:
         if agrees(text, assistant.texts.origin_questions):
             return self._origin(conversation, assistant, text, urgency)
         ledger = Ledger(budget=self.budget)
+        if built_in:
+            assistant = replace(assistant, teams=tuple(team for team in assistant.teams if team.built_in))
         answer, urgency = await _beside(
             self._answer(conversation, assistant, text, wish, urgency, ledger),
             self._slow_layers(conversation, assistant, text, urgency, ledger, said_safe=said_safe),

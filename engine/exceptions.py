@@ -8,6 +8,7 @@ CafiError
 ├── StorageError                what is kept between turns cannot be read or written
 │   ├── StorageUnavailable      the database is full, locked, read-only or away; it may come back
 │   ├── StorageDamaged          the database is no database any more, or of another version
+│   ├── StaleState              somebody else has written the same chat in the meantime
 │   └── SealBroken              sealed state does not open: other secret, other chat, or changed
 └── ModelError                  a call to a language model gave no usable result
     ├── ModelUnavailable        the model cannot be reached: connection, time-out, quota, server error
@@ -77,6 +78,10 @@ class StorageUnavailable(StorageError):
 
 class StorageDamaged(StorageError):
     """The database is damaged."""
+
+
+class StaleState(StorageError):
+    """The chat was written by somebody else in the meantime."""
 
 
 class SealBroken(StorageError):

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, Table, delete
 
-from adapters.identity import ChatIdentity
-from adapters.sealing import Keyring
+from adapters.chat.identity import ChatIdentity
+from adapters.storage.sealing import Keyring
 from adapters.storage.tables import asked, chats, inbox, polls
 
 

@@ -24,7 +24,7 @@ inbox = Table(
     metadata,
     Column("id", Integer, primary_key=True),
     Column("chat", LargeBinary(16), nullable=False, index=True, comment="chat key"),
-    Column("attempts", Integer, nullable=False, default=0, comment="how often answering it was begun"),
+    Column("attempts", Integer, nullable=False, default=0, comment="how often the process ended while it was answered"),
     Column("sealed", LargeBinary, nullable=False, comment="the message, sealed under the inbox's own key"),
     info={"of_a_chat": True},
     sqlite_autoincrement=True,

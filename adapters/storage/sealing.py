@@ -19,7 +19,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
-from adapters.identity import ChatIdentity
+from adapters.chat.identity import ChatIdentity
 from engine.exceptions import SealBroken
 
 SECRET_BYTES = 32

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from adapters.sealing import SECRET_BYTES, Keyring, Secret
+from adapters.storage.sealing import SECRET_BYTES, Keyring, Secret
 from engine.exceptions import ConfigurationError
 
 _REMEDY = "Put the file back from your safe copy; without it, stored conversations cannot be opened."

@@ -175,6 +175,8 @@ class ChatTexts(Strict):
     forgotten_rest: str
     buttons: ButtonTexts
     thumbs_thanks: str
+    no_feedback_now: str
+    not_yours: str
     commands: dict[str, str]
     bot: BotTexts
     whocanread: WhoCanReadTexts
@@ -213,7 +215,7 @@ class Languages:
 
     def choose(self, language: str | None) -> ChatTexts:
         """The texts for a language."""
-        return self.texts[language if language in self.texts else self.default]
+        return self.texts.get(language or self.default) or self.texts[self.default]
 
     def known(self, platform_code: str) -> str | None:
         """The language that a platform's code means (“pt-BR”, “no”), None where there is no text for it."""

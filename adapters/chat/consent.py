@@ -1,0 +1,90 @@
+"""Before the first answer: what this is, that it is a program, who can read along; and then only with a yes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from adapters.chat.incoming import Incoming
+from adapters.chat.pages import Pages
+from adapters.chat.showing import Button, Rows, Showing, Showings
+from adapters.chat.state import ChatState
+from adapters.chat.texts import ChatTexts
+from adapters.chat.turns import Turns
+
+WITHOUT = frozenset(
+    {"start", "help", "crisis", "country", "language", "privacy", "whocanread", "forget", "stop", "consent", "decline"}
+)
+"""What everybody may do before they have agreed."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Consent:
+    """Asks for consent, keeps the question meanwhile, answers it then. Help never waits for it."""
+
+    pages: Pages
+    turns: Turns
+
+    def due(self, state: ChatState, incoming: Incoming) -> bool:
+        """Whether somebody has to agree before this."""
+        return not state.consented and incoming.command not in WITHOUT
+
+    async def hold(self, state: ChatState, incoming: Incoming) -> Showings:
+        """The disclaimer; the question waits, the crisis referral does not."""
+        text = "" if incoming.wordless else self.turns.as_question(state, incoming)
+        if text and not incoming.command:
+            referral = self.turns.session.referral_now(state.session, text)
+            if referral is not None:
+                yield Showing(text=referral.text, referral=True, private=True)
+        said, again = self.pages.texts(state), bool(state.waiting) and incoming.command != "start"
+        state = replace(state, waiting=text or state.waiting)
+        if again:
+            yield Showing(text=said.consent_first, buttons=self.buttons(said), private=True, state=state)
+        else:
+            yield self.welcome(state)
+
+    async def start(self, state: ChatState, incoming: Incoming) -> Showings:
+        """The disclaimer, or, for somebody who has agreed, the topic of a link."""
+        if not state.consented:
+            shown = self.hold(state, incoming)
+        elif incoming.text and self.turns.as_question(state, incoming):
+            shown = self.turns.topic(state, incoming)
+        else:
+            said = self.pages.texts(state)
+            yield Showing(text=f"{self._about(state, said)}\n\n{said.help}", private=True, state=state)
+            return
+        async for showing in shown:
+            yield showing
+
+    async def given(self, state: ChatState, incoming: Incoming) -> Showings:
+        """Somebody agrees: on with the question that waited."""
+        said, question = self.pages.texts(state), state.waiting
+        state = replace(state, consented=True, waiting="")
+        if not question:
+            yield Showing(text=said.consented, private=True, state=state)
+            return
+        yield Showing(text=said.consented_with_question, private=True)
+        async for showing in self.turns.message(state, replace(incoming, command="", text=question, about=None)):
+            yield showing
+
+    def welcome(self, state: ChatState) -> Showing:
+        """The disclaimer with its buttons."""
+        said = self.pages.texts(state)
+        parts = [self._about(state, said)]
+        if self.pages.platform.carrier == "platform":
+            parts.append(said.not_end_to_end.format(platform=self.pages.platform.name))
+        parts.append(said.ask_consent)
+        return Showing(text="\n\n".join(parts), buttons=self.buttons(said), private=True, state=state)
+
+    def buttons(self, said: ChatTexts) -> Rows:
+        """Yes, no, and what one may want to know first."""
+        labels = said.buttons
+        return (
+            (Button(label=labels.consent, command="consent"),),
+            (Button(label=labels.whocanread, command="whocanread"), Button(label=labels.crisis, command="crisis")),
+            (Button(label=labels.decline_consent, command="decline"),),
+        )
+
+    def _about(self, state: ChatState, said: ChatTexts) -> str:
+        settings = self.pages.assistant(state).settings
+        emergency = self.pages.emergency(state)
+        return said.welcome.format(name=settings.name, condition=settings.condition, emergency=emergency)

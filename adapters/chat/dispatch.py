@@ -1,0 +1,307 @@
+"""One chat's messages one at a time and in order, chats side by side; nothing acknowledged before it is on disk.
+
+An adapter gives `take` what has arrived; only when that returns may the platform be told. Each chat has a worker while
+it has messages. A turn ends with: the answer is delivered, then the new state is stored and the message deleted, in one
+transaction. A process that is killed between the two delivers that one answer again after its restart; at most
+`deliveries` answers are between the two at any moment.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from adapters.chat.chat import Chat
+from adapters.chat.identity import ChatIdentity
+from adapters.chat.incoming import Incoming
+from adapters.chat.limits import ChatLimits
+from adapters.chat.screen import Gone, NotNow, Part, Screen
+from adapters.chat.showing import Showing
+from adapters.chat.state import ChatState
+from adapters.chat.store import ChatStore, Kept, Waiting
+from engine.exceptions import StaleState, StorageError
+
+GIVE_UP_AFTER = 20
+"""How often a process may end over one message before the message gets an apology in place of an answer."""
+LATE_SECONDS = 300
+"""An answer this long after its question says so."""
+_log = logging.getLogger("cafi.dispatch")
+
+
+@dataclass(kw_only=True)
+class _Line:
+    """One chat's queue; `worker` runs while there is something in it."""
+
+    waiting: deque[Waiting] = field(default_factory=deque)
+    kept: Kept | None = None
+    worker: asyncio.Task[None] | None = None
+
+
+@dataclass(kw_only=True)
+class Dispatch:
+    """Takes messages of one platform, and answers them. `slow_after`: seconds until a word that it takes longer."""
+
+    chat: Chat
+    store: ChatStore
+    screen: Screen
+    limits: ChatLimits
+    deliveries: int = 1
+    slow_after: float = 8.0
+    retry_seconds: float = 1.0
+    on_answer: Callable[[Showing], None] = lambda showing: None
+    _lines: dict[ChatIdentity, _Line] = field(default_factory=dict)
+    _tasks: set[asyncio.Task[None]] = field(default_factory=set)
+    _delivering: asyncio.Semaphore = field(init=False)
+    _closing: bool = False
+
+    def __post_init__(self) -> None:
+        self._delivering = asyncio.Semaphore(self.deliveries)
+
+    async def resume(self) -> int:
+        """Take up what an earlier process left unanswered; how many messages."""
+        found, closed = await self.store.unanswered(self.chat.platform.id)
+        if closed:
+            _log.warning(
+                "%d waiting messages could not be opened and were dropped: the inbox key is another one", closed
+            )
+        heads = {one.incoming.identity: one.row for one in reversed(found)}
+        if heads:
+            await self.store.tried(list(heads.values()))
+        for one in found:
+            self._enqueue(one)
+        return len(found)
+
+    async def take(self, arrived: Sequence[Incoming], cursor: tuple[str, int] | None = None) -> None:
+        """Put messages on disk and in their lines. Raises StorageError, and then nothing was taken.
+
+        What is beyond a chat's limits is not kept; the person is told.
+        """
+        kept, refused = [], []
+        ahead: dict[ChatIdentity, int] = {}
+        for one in arrived:
+            line = self._lines.get(one.identity)
+            before = ahead.get(one.identity, 0) + (len(line.waiting) if line else 0)
+            if self.limits.admit(one, before):
+                kept.append(one)
+                ahead[one.identity] = ahead.get(one.identity, 0) + 1
+            else:
+                refused.append(one)
+        if kept or cursor is not None:
+            for waiting in await self.store.take(kept, cursor):
+                self._enqueue(waiting)
+        for one in refused:
+            self._refuse(one)
+
+    def _refuse(self, incoming: Incoming) -> None:
+        line = self._lines.get(incoming.identity)
+        state = line.kept.state if line and line.kept else None
+        showing = self.chat.refuse(state or self.chat.start(incoming), incoming)
+        if showing.referral or self.limits.may_tell(incoming.identity):
+            self._later(self._shown(incoming, showing))
+
+    def apologise(self, incoming: Incoming) -> None:
+        """Tell somebody that nothing can be stored now, and where help is; once in a while."""
+        if self.limits.may_tell(incoming.identity):
+            self._later(self._shown(incoming, self.chat.cannot_take(incoming)))
+
+    async def aclose(self, seconds: float = 10.0) -> None:
+        """Let turns that run come to their end for some seconds; what is left stays on disk."""
+        self._closing = True
+        running = [line.worker for line in self._lines.values() if line.worker is not None]
+        await _settled([*running, *self._tasks], seconds)
+
+    async def idle(self) -> None:
+        """Wait until nothing is left to answer."""
+        while working := [line.worker for line in self._lines.values() if line.worker is not None] + list(self._tasks):
+            await asyncio.wait(working)
+
+    # --- One chat ---------------------------------------------------------------------------------------------------
+
+    def _enqueue(self, waiting: Waiting) -> None:
+        line = self._lines.setdefault(waiting.incoming.identity, _Line())
+        line.waiting.append(waiting)
+        if line.worker is None:
+            line.worker = asyncio.create_task(self._work(waiting.incoming.identity, line))
+
+    async def _work(self, identity: ChatIdentity, line: _Line) -> None:
+        try:
+            while line.waiting and not self._closing:
+                await self._answer(line, line.waiting[0])
+                if line.waiting:
+                    line.waiting.popleft()
+        except Exception as error:  # the message stays on disk; the next start takes it up
+            _log.error("a chat's line stopped: %s", type(error).__name__)
+            line.waiting.clear()
+        finally:
+            line.worker = None
+            self._lines.pop(identity, None)
+
+    async def _answer(self, line: _Line, waiting: Waiting) -> None:
+        incoming = waiting.incoming
+        kept = line.kept or await self._persistently(lambda: self.store.load(incoming.identity))
+        line.kept = kept
+        state = kept.state or self.chat.start(incoming)
+        if waiting.attempts >= GIVE_UP_AFTER:
+            _log.error("a message ended the process %d times and is given up", waiting.attempts)
+            await self._deliver(line, waiting, self.chat.sorry(state))
+            return
+        late = self.store.now() - incoming.at > LATE_SECONDS if incoming.at else False
+        if late:
+            incoming = incoming.after_an_absence()
+        try:
+            async with self.screen.busy(incoming), _Slow(self, incoming, state):
+                await self._turn(line, replace(waiting, incoming=incoming), state)
+        except Gone:
+            await self._forget(line, waiting)
+
+    async def _turn(self, line: _Line, waiting: Waiting, state: ChatState) -> None:
+        ended = False
+        try:
+            async with aclosing(_iterated(self.chat.handle(state, waiting.incoming))) as showings:
+                async for showing in showings:
+                    ended = showing.state is not None or showing.erased
+                    if ended:
+                        await self._deliver(line, waiting, showing)
+                    else:
+                        await self._show(waiting.incoming, showing)
+        except (Gone, StorageError):
+            raise
+        except Exception as error:  # whatever it was: one calm sentence, and the line goes on
+            _log.error("a turn failed: %s", type(error).__name__)
+            if not ended:
+                await self._apologised(line, waiting, state)
+
+    async def _apologised(self, line: _Line, waiting: Waiting, state: ChatState) -> None:
+        try:
+            await self._deliver(line, waiting, self.chat.sorry(state))
+        except (Gone, StorageError):
+            raise
+        except Exception as error:  # not even that can be shown: nothing is gained by trying for ever
+            _log.error("an apology failed: %s", type(error).__name__)
+            await self._persistently(lambda: self.store.finish(waiting.row, waiting.incoming.identity, None, 0))
+
+    async def _deliver(self, line: _Line, waiting: Waiting, showing: Showing) -> None:
+        """The last showing of a turn: shown, then stored, with few others between the two at the same time."""
+        parts = self._parts(waiting.incoming, showing)
+        for part in parts[:-1]:
+            await self._send(part)
+        while True:
+            async with self._delivering:
+                try:
+                    poll = await self.screen.send(parts[-1]) if parts else None
+                except NotNow as wait:
+                    seconds = wait.seconds
+                else:
+                    await self._finish(line, waiting, showing, poll)
+                    break
+            await asyncio.sleep(seconds)
+        self.on_answer(showing)
+
+    async def _finish(self, line: _Line, waiting: Waiting, showing: Showing, poll: str | None) -> None:
+        """Store what came of a message, and let go of it."""
+        identity, kept = waiting.incoming.identity, line.kept or Kept()
+        shown = None if poll is None or showing.poll is None else (poll, showing.poll)
+        if showing.erased:
+            line.waiting.clear()
+        try:
+            version = await self._persistently(
+                lambda: self.store.finish(waiting.row, identity, showing.state, kept.version, shown)
+            )
+        except StaleState:
+            _log.warning("a chat was written elsewhere in the meantime; that state stands")
+            await self._persistently(lambda: self.store.finish(waiting.row, identity, None, 0))
+            line.kept = None
+            return
+        if showing.state is not None or showing.erased:
+            line.kept = Kept(state=showing.state, version=0 if showing.erased else version)
+
+    async def _forget(self, line: _Line, waiting: Waiting) -> None:
+        """Nobody is there any more: nothing of the chat stays."""
+        await self._persistently(lambda: self.store.erase(waiting.incoming.identity))
+        line.waiting.clear()
+        line.kept = Kept()
+
+    # --- Showing ----------------------------------------------------------------------------------------------------
+
+    def _parts(self, incoming: Incoming, showing: Showing) -> Sequence[Part]:
+        return self.screen.parts(incoming, showing) if showing.text or showing.poll or showing.pictures else ()
+
+    async def _show(self, incoming: Incoming, showing: Showing) -> None:
+        """Show something that is not the end of a turn."""
+        for part in self._parts(incoming, showing):
+            await self._send(part)
+        self.on_answer(showing)
+
+    async def _send(self, part: Part) -> None:
+        while True:
+            try:
+                await self.screen.send(part)
+                return
+            except NotNow as wait:
+                await asyncio.sleep(wait.seconds)
+
+    async def _shown(self, incoming: Incoming, showing: Showing) -> None:
+        """Show something outside a chat's line; that it cannot be shown concerns nobody else."""
+        try:
+            await self._show(incoming, showing)
+        except Gone:
+            return
+        except Exception as error:
+            _log.warning("a notice could not be shown: %s", type(error).__name__)
+
+    def _later(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _persistently(self, work: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
+        """Try until the database takes it: what was shown must not be forgotten because the disk is full."""
+        wait = self.retry_seconds
+        while True:
+            try:
+                return await work()
+            except StaleState:
+                raise
+            except StorageError as error:
+                _log.error("%s", error)
+                if self._closing:
+                    raise
+                await asyncio.sleep(wait)
+                wait = min(wait * 2, 30.0)
+
+
+class _Slow:
+    """Says that it takes longer when a turn is slow."""
+
+    def __init__(self, dispatch: Dispatch, incoming: Incoming, state: ChatState) -> None:
+        self._dispatch, self._incoming, self._state = dispatch, incoming, state
+
+    async def __aenter__(self) -> None:
+        loop = asyncio.get_running_loop()
+        self._timer = loop.call_later(self._dispatch.slow_after, self._say)
+
+    async def __aexit__(self, *exc: object) -> None:
+        self._timer.cancel()
+
+    def _say(self) -> None:
+        showing = self._dispatch.chat.working(self._state)
+        self._dispatch._later(self._dispatch._shown(self._incoming, showing))
+
+
+async def _iterated(showings: AsyncIterator[Showing]) -> AsyncGenerator[Showing, None]:
+    async for showing in showings:
+        yield showing
+
+
+async def _settled(tasks: Sequence[asyncio.Task[None]], seconds: float) -> None:
+    if not tasks:
+        return
+    _, left = await asyncio.wait(tasks, timeout=seconds)
+    for task in left:
+        task.cancel()
+    await asyncio.gather(*left, return_exceptions=True)

@@ -1,0 +1,48 @@
+"""What a person did, in words every platform shares."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+
+from adapters.chat.identity import ChatIdentity
+
+Place = Mapping[str, str | int | None]
+"""Where an answer goes, in the platform's own terms; only its adapter reads it."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Incoming:
+    """One message, command or press of a button.
+
+    `command`: one of `texts.COMMANDS` or a button's own; `text` is then what follows it. `about`: the number of the
+    answer a button stands under. `private`: nobody else reads this place. `wordless`: something that holds no words,
+    such as a picture. `edited`: an earlier message, changed. `at`: seconds since 1970.
+    """
+
+    identity: ChatIdentity
+    place: Place = field(default_factory=dict)
+    text: str = ""
+    command: str = ""
+    about: int | None = None
+    language: str = ""
+    private: bool = True
+    wordless: bool = False
+    edited: bool = False
+    late: bool = False
+    at: float = 0.0
+
+    def to_json(self) -> bytes:
+        """As bytes, for sealing."""
+        return json.dumps(asdict(self), ensure_ascii=False, separators=(",", ":")).encode()
+
+    @classmethod
+    def from_json(cls, content: bytes) -> Incoming:
+        """The inverse; raises ValueError, KeyError or TypeError for anything else."""
+        fields = json.loads(content)
+        return cls(**{**fields, "identity": ChatIdentity(**fields["identity"])})
+
+    def after_an_absence(self) -> Incoming:
+        """The same, marked as answered later than a person would expect."""
+        return replace(self, late=True)

@@ -1,0 +1,56 @@
+"""How much one chat may ask at a time, so that nobody waits for somebody else's flood."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from adapters.chat.identity import ChatIdentity
+from adapters.chat.incoming import Incoming
+
+_MINUTE = 60.0
+_TELL_EVERY = 60.0
+_MOST_CHATS = 20_000
+ALWAYS = {"crisis", "forget", "stop", "safe"}
+"""Commands that no limit holds back: help and leaving."""
+
+
+@dataclass(kw_only=True)
+class ChatLimits:
+    """Limits of each chat: messages a minute, messages waiting. In memory, by the clock that never jumps."""
+
+    messages_a_minute: int = 12
+    waiting: int = 5
+    clock: Callable[[], float] = time.monotonic
+    _taken: dict[ChatIdentity, deque[float]] = field(default_factory=dict)
+    _told: dict[ChatIdentity, float] = field(default_factory=dict)
+
+    def admit(self, incoming: Incoming, ahead: int) -> bool:
+        """Whether a message is taken, with so many of the same chat ahead of it."""
+        if incoming.command in ALWAYS:
+            return ahead < 4 * self.waiting
+        now = self.clock()
+        taken = self._taken.setdefault(incoming.identity, deque())
+        while taken and taken[0] <= now - _MINUTE:
+            taken.popleft()
+        if ahead >= self.waiting or len(taken) >= self.messages_a_minute:
+            return False
+        taken.append(now)
+        self._tidy(now)
+        return True
+
+    def may_tell(self, identity: ChatIdentity) -> bool:
+        """Whether a chat may be told again that it is too fast: once a minute."""
+        now = self.clock()
+        if now - self._told.get(identity, -_TELL_EVERY) < _TELL_EVERY:
+            return False
+        self._told[identity] = now
+        return True
+
+    def _tidy(self, now: float) -> None:
+        if len(self._taken) > _MOST_CHATS:
+            self._taken = {one: taken for one, taken in self._taken.items() if taken and taken[-1] > now - _MINUTE}
+        if len(self._told) > _MOST_CHATS:
+            self._told = {one: at for one, at in self._told.items() if at > now - _TELL_EVERY}

@@ -1,0 +1,138 @@
+"""What a chat shows on request and without a model: help, topics, sources, contacts, choices, who can read, what is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from adapters.chat.incoming import Incoming
+from adapters.chat.origin import origin
+from adapters.chat.privacy import Platform, PrivacyFacts, what_is_kept, who_can_read
+from adapters.chat.showing import Button, Rows, Showing, Showings
+from adapters.chat.state import Answered, ChatState
+from adapters.chat.texts import ChatTexts, Languages
+from adapters.session import Session
+from engine.attempt import Assistant
+from engine.types import Role
+
+TOPICS_A_PAGE = 8
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pages:
+    """Everything that can be looked at. Each page leaves the conversation as it is."""
+
+    session: Session
+    languages: Languages
+    platform: Platform
+    facts: PrivacyFacts
+
+    def texts(self, state: ChatState) -> ChatTexts:
+        """The texts in the chat's language."""
+        return self.languages.choose(state.session.language)
+
+    def assistant(self, state: ChatState) -> Assistant:
+        """Whom the chat is with."""
+        return self.session.engine.assistants[state.session.conversation.assistant]
+
+    def emergency(self, state: ChatState) -> str:
+        """The emergency contact inside a sentence."""
+        return self.session.referral(state.session).contacts.first("emergency").brief()
+
+    async def help(self, state: ChatState, incoming: Incoming) -> Showings:
+        """What the bot can do."""
+        yield Showing(text=self.texts(state).help, private=True, state=state)
+
+    async def unknown(self, state: ChatState, incoming: Incoming) -> Showings:
+        """A command nobody knows."""
+        yield Showing(text=self.texts(state).unknown_command, private=True, state=state)
+
+    async def only_text(self, state: ChatState, incoming: Incoming) -> Showings:
+        """A message that holds no words."""
+        yield Showing(text=self.texts(state).only_text, private=True, state=state)
+
+    async def topics(self, state: ChatState, incoming: Incoming) -> Showings:
+        """Titles as buttons, a page at a time."""
+        said, sources = self.texts(state), list(self.assistant(state).knowledge.sources.values())
+        pages = -(-len(sources) // TOPICS_A_PAGE)
+        page = int(incoming.text) % pages if incoming.text.isdecimal() and len(incoming.text) < 6 and pages else 0
+        chosen = sources[page * TOPICS_A_PAGE : (page + 1) * TOPICS_A_PAGE]
+        rows = [(Button(label=source.title, command="topic", argument=source.id),) for source in chosen]
+        if pages > 1:
+            rows.append((Button(label=said.buttons.topics, command="topics", argument=str((page + 1) % pages)),))
+        yield Showing(text=said.topics, buttons=tuple(rows), private=True, state=state)
+
+    async def source(self, state: ChatState, incoming: Incoming) -> Showings:
+        """The passages that an answer comes from."""
+        said, about = self.texts(state), state.answer(incoming.about)
+        if about is None:
+            text = said.no_source if incoming.about is None else said.earlier_answer
+        else:
+            text = self._origin(state, about, said) or said.no_source
+        title = said.source_is if text.startswith(said.source_is) else ""
+        yield Showing(text=text, title=title, private=True, state=state)
+
+    def _origin(self, state: ChatState, about: Answered, said: ChatTexts) -> str:
+        assistants = self.session.engine.assistants
+        if about.assistant not in assistants:
+            return ""
+        return origin(assistants[about.assistant].knowledge, about.sources, _words_of(state, about), said)
+
+    async def crisis(self, state: ChatState, incoming: Incoming) -> Showings:
+        """The contacts, at any time."""
+        yield Showing(text=self.session.referral(state.session).full(), referral=True, private=True, state=state)
+
+    async def country(self, state: ChatState, incoming: Incoming) -> Showings:
+        """The country whose contacts are shown."""
+        said, referrals = self.texts(state), self.session.referrals
+        code = referrals.find(incoming.text) if incoming.text.strip() else None
+        if code is not None:
+            state = replace(state, session=replace(state.session, country=code))
+            chosen = said.country_set.format(country=referrals.names[code])
+            yield Showing(text=f"{chosen}\n\n{self.session.referral(state.session).full()}", private=True, state=state)
+            return
+        now = self.session.referral(state.session).contacts.name
+        text = said.unknown_country if incoming.text.strip() else said.choose_country.format(country=now)
+        choices = [Button(label=name, command="country", argument=one) for one, name in referrals.names.items()]
+        yield Showing(text=text, buttons=_rows(choices, 2), private=True, state=state)
+
+    async def language(self, state: ChatState, incoming: Incoming) -> Showings:
+        """The language of everything around answers."""
+        wanted = self._language(incoming.text)
+        if wanted is not None:
+            state = replace(state, session=replace(state.session, language=wanted))
+            yield Showing(text=self.texts(state).language_set, private=True, state=state)
+            return
+        said = self.texts(state)
+        text = said.unknown_language if incoming.text.strip() else said.choose_language
+        names = self.languages.texts.items()
+        choices = [Button(label=one.language, command="language", argument=code) for code, one in names]
+        yield Showing(text=text, buttons=_rows(choices, 2), private=True, state=state)
+
+    def _language(self, said: str) -> str | None:
+        wanted = said.strip().casefold()
+        names = {one.language.casefold(): code for code, one in self.languages.texts.items()}
+        return names.get(wanted) or (self.languages.known(wanted) if wanted else None)
+
+    async def privacy(self, state: ChatState, incoming: Incoming) -> Showings:
+        """What is kept, and for how long."""
+        said = self.texts(state)
+        yield Showing(text=what_is_kept(self.facts, said), title=said.privacy.title, private=True, state=state)
+
+    async def whocanread(self, state: ChatState, incoming: Incoming) -> Showings:
+        """Who can read this chat."""
+        said = self.texts(state)
+        text = who_can_read(self.facts, self.platform, said, private=incoming.private)
+        yield Showing(text=text, title=said.whocanread.title, private=True, state=state)
+
+
+def _words_of(state: ChatState, about: Answered) -> str:
+    """The words of an answer, where the conversation still holds them."""
+    for message in reversed(state.session.conversation.messages):
+        if message.role is Role.ASSISTANT and message.citations == about.sources:
+            return message.content
+    return ""
+
+
+def _rows(buttons: Sequence[Button], wide: int) -> Rows:
+    return tuple(tuple(buttons[at : at + wide]) for at in range(0, len(buttons), wide))

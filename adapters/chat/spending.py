@@ -1,0 +1,60 @@
+"""What the whole bot spends on language models a day; at the limit it goes on with the built-in agents."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from engine.types import Usage
+
+
+class SpendingStore(Protocol):
+    """Keeps sums a day."""
+
+    async def spent(self, day: int) -> tuple[int, float]:
+        """Tokens and cost of a day so far; `day` is days since 1970, UTC."""
+        ...
+
+    async def spend(self, day: int, tokens: int, cost: float) -> None:
+        """Add to a day."""
+        ...
+
+
+@dataclass(kw_only=True)
+class Spending:
+    """Sums up; `tokens_a_day` and `cost_a_day` are limits, None for none. Raises nothing: a sum never stops a chat."""
+
+    store: SpendingStore | None = None
+    tokens_a_day: int | None = None
+    cost_a_day: float | None = None
+    today: Callable[[], int] = lambda: int(time.time() // 86_400)
+    _day: int = -1
+    _tokens: int = 0
+    _cost: float = 0.0
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether today's limit is reached."""
+        if self._day != self.today():
+            return False
+        over_tokens = self.tokens_a_day is not None and self._tokens >= self.tokens_a_day
+        return over_tokens or (self.cost_a_day is not None and self._cost >= self.cost_a_day)
+
+    async def load(self) -> None:
+        """Take up the sums of today, as left by an earlier process."""
+        self._day = self.today()
+        self._tokens, self._cost = (0, 0.0) if self.store is None else await self.store.spent(self._day)
+
+    async def add(self, usage: Usage) -> None:
+        """Count what a turn has cost."""
+        day, tokens = self.today(), usage.prompt_tokens + usage.completion_tokens
+        if day != self._day:
+            self._day, self._tokens, self._cost = day, 0, 0.0
+        if not tokens:
+            return
+        self._tokens += tokens
+        self._cost += usage.cost or 0.0
+        if self.store is not None:
+            await self.store.spend(day, tokens, usage.cost or 0.0)

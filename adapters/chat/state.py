@@ -1,0 +1,109 @@
+"""All that is kept of a chat between messages, and its form on disk (inside a seal)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from adapters.session import SessionState
+from engine.conversation import from_json as conversation_from
+from engine.conversation import to_json as conversation_to
+from engine.types import Turn, UrgencyLevel
+
+KEPT_ANSWERS = 8
+"""Buttons under older answers say that they are too old."""
+_VERSION = 1
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Answered:
+    """What is remembered of an answer for the buttons under it: its number, and what feedback may say of it.
+
+    `thumbed`: its thumb has been counted.
+    """
+
+    number: int
+    assistant: str
+    sources: tuple[str, ...] = ()
+    decision: str = "none"
+    thumbed: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ChatState:
+    """A chat between messages.
+
+    `waiting`: the question sent before consent. `answered`: how many answers were given in all; `answers`: the last few.
+    `since_asked`: answers since feedback was asked for; `since_referral`: answers since the crisis referral, if any.
+    `told_quoting`: they know that today's answers are quotations only.
+    """
+
+    session: SessionState
+    consented: bool = False
+    waiting: str = ""
+    answered: int = 0
+    answers: tuple[Answered, ...] = ()
+    since_asked: int = 0
+    since_referral: int | None = None
+    told_quoting: bool = False
+
+    def answer(self, number: int | None) -> Answered | None:
+        """The answer with a number, the last one for None."""
+        if number is None:
+            return self.answers[-1] if self.answers else None
+        return next((one for one in self.answers if one.number == number), None)
+
+    def after(self, session: SessionState, turn: Turn) -> ChatState:
+        """The state after a turn."""
+        number = self.answered + 1
+        this = Answered(
+            number=number,
+            assistant=turn.conversation.assistant,
+            sources=turn.reply.citations,
+            decision=str(turn.review.decision) if turn.review.stages else "none",
+        )
+        referred = turn.urgency.level is not UrgencyLevel.NONE or session.was_urgent
+        since = None if self.since_referral is None else self.since_referral + 1
+        return replace(
+            self,
+            session=session,
+            answered=number,
+            answers=(*self.answers, this)[-KEPT_ANSWERS:],
+            since_asked=self.since_asked + 1,
+            since_referral=0 if referred else since,
+        )
+
+    def to_json(self) -> bytes:
+        """As bytes, for sealing."""
+        session = {
+            "conversation": conversation_to(self.session.conversation),
+            **{name: getattr(self.session, name) for name in _SESSION},
+        }
+        kept = {
+            "version": _VERSION,
+            "session": session,
+            "answers": [asdict(one) for one in self.answers],
+            **{name: getattr(self, name) for name in _OWN},
+        }
+        return json.dumps(kept, ensure_ascii=False, separators=(",", ":")).encode()
+
+    @classmethod
+    def from_json(cls, content: bytes) -> ChatState:
+        """The inverse; raises ValueError, KeyError or TypeError for anything else."""
+        kept: Mapping[str, Any] = json.loads(content)
+        if kept["version"] != _VERSION:
+            raise ValueError("state of another version")
+        session = kept["session"]
+        return cls(
+            session=SessionState(
+                conversation=conversation_from(session["conversation"]), **{name: session[name] for name in _SESSION}
+            ),
+            answers=tuple(Answered(**{**one, "sources": tuple(one["sources"])}) for one in kept["answers"]),
+            **{name: kept[name] for name in _OWN},
+        )
+
+
+_SESSION = ("since_referral", "was_urgent", "unanswered", "country", "language")
+_OWN = ("consented", "waiting", "answered", "since_asked", "since_referral", "told_quoting")

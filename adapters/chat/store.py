@@ -1,0 +1,308 @@
+"""Chats and waiting messages on disk: every one sealed, every change one transaction."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, Select, delete, func, insert, select, update
+
+from adapters.chat.feedback_port import Poll
+from adapters.chat.identity import ChatIdentity
+from adapters.chat.incoming import Incoming
+from adapters.chat.receipt import Receipt
+from adapters.chat.state import ChatState
+from adapters.storage.database import Database
+from adapters.storage.erasing import Names, erase
+from adapters.storage.sealing import Keyring, Secret
+from adapters.storage.tables import asked, chats, cursors, inbox, polls, secrets, spending
+from engine.exceptions import ConfigurationError, SealBroken, StaleState
+
+_STATE, _WAITING = "state", "waiting"
+POLL_DAYS = 7
+"""A poll that nobody has answered by then is forgotten."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Kept:
+    """A chat as it lies on disk. `version` is 0 and `state` None for a new one; `lost`: it was there and did not open."""
+
+    state: ChatState | None = None
+    version: int = 0
+    lost: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Waiting:
+    """A message in the inbox. `attempts`: how often the process ended while it was being answered."""
+
+    row: int
+    incoming: Incoming
+    attempts: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChatStore:
+    """All that is stored of chats. Every method is one transaction and raises StorageError.
+
+    `inbox_secret` seals waiting messages; it lies apart from the database and from the keyring. `now` gives seconds
+    since 1970.
+    """
+
+    database: Database
+    keyring: Keyring
+    inbox_secret: Secret
+    idle_hours: int = 24
+    now: Callable[[], float] = time.time
+
+    # --- Messages that wait -----------------------------------------------------------------------------------------
+
+    async def take(self, arrived: Sequence[Incoming], cursor: tuple[str, int] | None = None) -> list[Waiting]:
+        """Put messages on disk; with them goes the number of the platform's update they came with."""
+        sealed = [
+            {
+                "chat": self.keyring.chat_key(one.identity),
+                "attempts": 0,
+                "sealed": self.inbox_secret.seal(_WAITING, b"", one.to_json()),
+            }
+            for one in arrived
+        ]
+
+        def work(connection: Connection) -> list[int]:
+            rows = []
+            for values in sealed:
+                key = connection.execute(insert(inbox).values(values)).inserted_primary_key
+                rows.append(int(key[0]) if key else 0)
+            if cursor is not None:
+                _put_cursor(connection, *cursor)
+            return rows
+
+        rows = await self.database.run(work)
+        return [Waiting(row=row, incoming=one) for row, one in zip(rows, arrived, strict=True)]
+
+    async def cursor(self, name: str) -> int | None:
+        """The number of the last update that was taken from a platform."""
+        return await self.database.run(
+            lambda connection: connection.execute(select(cursors.c.value).where(cursors.c.name == name)).scalar()
+        )
+
+    async def unanswered(self, platform: str) -> tuple[list[Waiting], int]:
+        """The waiting messages of a platform in order, and how many cannot be opened any more (they are dropped)."""
+        rows = await self.database.run(
+            lambda connection: connection.execute(
+                select(inbox.c.id, inbox.c.attempts, inbox.c.sealed).order_by(inbox.c.id)
+            ).all()
+        )
+        found, closed = [], []
+        for row, attempts, sealed in rows:
+            try:
+                incoming = Incoming.from_json(self.inbox_secret.open(_WAITING, b"", sealed))
+            except (SealBroken, ValueError, KeyError, TypeError):
+                closed.append(row)
+                continue
+            if incoming.identity.platform == platform:
+                found.append(Waiting(row=row, incoming=incoming, attempts=attempts))
+        if closed:
+            await self.database.run(lambda connection: connection.execute(delete(inbox).where(inbox.c.id.in_(closed))))
+        return found, len(closed)
+
+    async def tried(self, rows: Sequence[int]) -> None:
+        """Note that these were in somebody's hands when the process ended, so that none fells it for ever."""
+        attempts = inbox.c.attempts + 1
+        await self.database.run(
+            lambda connection: connection.execute(update(inbox).where(inbox.c.id.in_(rows)).values(attempts=attempts))
+        )
+
+    # --- Chats ------------------------------------------------------------------------------------------------------
+
+    async def load(self, identity: ChatIdentity) -> Kept:
+        """A chat's state, under whichever secret it lies."""
+        keys = self.keyring.chat_keys(identity)
+        rows = await self.database.run(
+            lambda connection: connection.execute(
+                select(chats.c.chat, chats.c.version, chats.c.sealed, chats.c.seen_hour).where(chats.c.chat.in_(keys))
+            ).all()
+        )
+        by_key = {bytes(row.chat): row for row in rows}
+        for secret, key in zip(self.keyring, keys, strict=True):
+            row = by_key.get(key)
+            if row is None or row.seen_hour + self.idle_hours < self._hour():
+                continue
+            # The version counts on from the row under the present key only: that is the one that is written.
+            version = row.version if key == keys[0] else 0
+            try:
+                state = ChatState.from_json(secret.open(_STATE, identity.canonical(), row.sealed))
+            except (SealBroken, ValueError, KeyError, TypeError):
+                return Kept(version=version, lost=True)
+            return Kept(state=state, version=version)
+        present = by_key.get(keys[0])
+        return Kept(version=present.version if present else 0)
+
+    async def finish(
+        self,
+        row: int | None,
+        identity: ChatIdentity,
+        state: ChatState | None,
+        version: int,
+        poll: tuple[str, Poll] | None = None,
+    ) -> int:
+        """A message is answered: its row goes, the state after it comes, both or neither. The state's new version.
+
+        `poll`: the platform's name of a poll that was shown, and what it asks.
+
+        Raises StaleState when somebody else has written the chat since it was loaded.
+        """
+        keys = self.keyring.chat_keys(identity)
+        sealed = None if state is None else self.keyring.current.seal(_STATE, identity.canonical(), state.to_json())
+        shown = None if poll is None else self._poll_row(identity, *poll)
+
+        def work(connection: Connection) -> int:
+            if row is not None:
+                connection.execute(delete(inbox).where(inbox.c.id == row))
+            if shown is not None:
+                connection.execute(delete(polls).where(polls.c.poll == shown["poll"]))
+                connection.execute(insert(polls).values(shown))
+            if sealed is None:
+                return version
+            values = {"version": version + 1, "seen_hour": self._hour(), "sealed": sealed}
+            if version == 0:
+                connection.execute(delete(chats).where(chats.c.chat.in_(keys)))
+                connection.execute(insert(chats).values(chat=keys[0], **values))
+            else:
+                this = (chats.c.chat == keys[0]) & (chats.c.version == version)
+                if connection.execute(update(chats).where(this).values(values)).rowcount != 1:
+                    raise StaleState
+            return version + 1
+
+        return await self.database.run(work)
+
+    def _poll_row(self, identity: ChatIdentity, name: str, poll: Poll) -> dict[str, bytes | int]:
+        context = _poll_context(identity.platform, name)
+        return {
+            "poll": self.keyring.current.keyed("poll", context),
+            "chat": self.keyring.chat_key(identity),
+            "day": int(self.now() // 86_400),
+            "sealed": self.keyring.current.seal("poll", context, poll.to_json()),
+        }
+
+    async def answered_poll(self, platform: str, name: str) -> Poll | None:
+        """The poll that the platform calls so, which is then forgotten; None for one that is not ours (any more)."""
+        context = _poll_context(platform, name)
+        keys = {secret.keyed("poll", context): secret for secret in self.keyring}
+
+        def work(connection: Connection) -> tuple[bytes, bytes] | None:
+            row = connection.execute(select(polls.c.poll, polls.c.sealed).where(polls.c.poll.in_(keys))).first()
+            connection.execute(delete(polls).where(polls.c.poll.in_(keys)))
+            return None if row is None else (bytes(row.poll), bytes(row.sealed))
+
+        found = await self.database.run(work)
+        if found is None:
+            return None
+        try:
+            return Poll.from_json(keys[found[0]].open("poll", context, found[1]))
+        except (SealBroken, ValueError, KeyError, TypeError):
+            return None
+
+    async def erase(self, identity: ChatIdentity) -> Receipt:
+        """Erase everything of a chat at once."""
+        names = Names.of(self.keyring, identity)
+        gone = await self.database.run(lambda connection: erase(connection, names))
+        return Receipt(chat=gone["chats"], waiting=gone["inbox"], asked=gone["asked"], polls=gone["polls"])
+
+    # --- Upkeep -----------------------------------------------------------------------------------------------------
+
+    async def sweep(self, asked_days: int) -> int:
+        """Erase what has expired; how many chats. What seems to come from the future counts as of now."""
+        hour, day = self._hour(), int(self.now() // 86_400)
+
+        def work(connection: Connection) -> int:
+            connection.execute(update(chats).where(chats.c.seen_hour > hour).values(seen_hour=hour))
+            connection.execute(delete(asked).where((asked.c.day < day - asked_days) | (asked.c.day > day)))
+            connection.execute(delete(polls).where((polls.c.day < day - POLL_DAYS) | (polls.c.day > day)))
+            connection.execute(delete(spending).where(spending.c.day < day - 1))
+            return connection.execute(delete(chats).where(chats.c.seen_hour + self.idle_hours < hour)).rowcount
+
+        return await self.database.run(work)
+
+    async def check_secrets(self) -> None:
+        """Raise ConfigurationError when chats lie there under a secret that nobody has given; note those in use."""
+        known = {secret.id for secret in self.keyring}
+
+        def work(connection: Connection) -> set[bytes]:
+            used = {bytes(one) for one in connection.execute(select(secrets.c.id)).scalars()}
+            for one in known - used:
+                connection.execute(insert(secrets).values(id=one))
+            return used - known
+
+        unknown = await self.database.run(work)
+        if not unknown:
+            return
+        if not await self._count(select(func.count()).select_from(chats)):
+            await self.database.run(
+                lambda connection: connection.execute(delete(secrets).where(secrets.c.id.in_(unknown)))
+            )
+            return
+        raise ConfigurationError(
+            f"The database holds conversations under another secret ({', '.join(sorted(one.hex() for one in unknown))}).",
+            file=self.database.place,
+            key="sessions.secret",
+            remedy="Put the former secret back (sessions.former_secrets), or erase what it sealed: cafi secret erase-lost",
+        )
+
+    async def erase_lost(self) -> int:
+        """Erase every chat, when the secret that could open them is lost; how many there were."""
+
+        def work(connection: Connection) -> int:
+            connection.execute(delete(secrets))
+            connection.execute(delete(inbox))
+            connection.execute(delete(polls))
+            connection.execute(delete(asked))
+            return connection.execute(delete(chats)).rowcount
+
+        return await self.database.run(work)
+
+    async def in_use(self, secret: Secret) -> bool:
+        """Whether something may still lie under a secret: sealed state begins with the secret's id."""
+        head = b"\x01" + secret.id
+        return bool(
+            await self._count(
+                select(func.count()).select_from(chats).where(func.substr(chats.c.sealed, 1, len(head)) == head)
+            )
+        )
+
+    async def _count(self, query: Select[int]) -> int:
+        return await self.database.run(lambda connection: int(connection.execute(query).scalars().one()))
+
+    # --- Sums -------------------------------------------------------------------------------------------------------
+
+    async def spent(self, day: int) -> tuple[int, float]:
+        """Tokens and cost of a day."""
+        row = await self.database.run(
+            lambda connection: connection.execute(
+                select(spending.c.tokens, spending.c.cost).where(spending.c.day == day)
+            ).first()
+        )
+        return (0, 0.0) if row is None else (row.tokens, row.cost)
+
+    async def spend(self, day: int, tokens: int, cost: float) -> None:
+        """Add to a day's sums."""
+
+        def work(connection: Connection) -> None:
+            more = {"tokens": spending.c.tokens + tokens, "cost": spending.c.cost + cost}
+            if not connection.execute(update(spending).where(spending.c.day == day).values(more)).rowcount:
+                connection.execute(insert(spending).values(day=day, tokens=tokens, cost=cost))
+
+        await self.database.run(work)
+
+    def _hour(self) -> int:
+        return int(self.now() // 3600)
+
+
+def _poll_context(platform: str, name: str) -> bytes:
+    return f"{platform}:{name}".encode()
+
+
+def _put_cursor(connection: Connection, name: str, value: int) -> None:
+    if not connection.execute(update(cursors).where(cursors.c.name == name).values(value=value)).rowcount:
+        connection.execute(insert(cursors).values(name=name, value=value))

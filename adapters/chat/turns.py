@@ -1,0 +1,156 @@
+"""Questions and answers: a turn of the session, with its notes, pictures and buttons, and now and then a question back."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, replace
+
+from adapters.chat.feedback_port import FeedbackPort
+from adapters.chat.incoming import Incoming
+from adapters.chat.pages import Pages
+from adapters.chat.showing import Button, Picture, Rows, Showing, Showings
+from adapters.chat.spending import Spending
+from adapters.chat.state import ChatState
+from adapters.chat.texts import ChatTexts
+from adapters.session import Outgoing, Session
+from engine.conversation import agrees
+from engine.types import Basis, Medium, Outcome, Turn, UrgencyLevel, Wish
+
+WISHES = {"simpler": Wish.SIMPLER, "shorter": Wish.SHORTER, "example": Wish.EXAMPLE, "more": Wish.MORE}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Turns:
+    """Answers. At the day's limit of spending, by quotation."""
+
+    pages: Pages
+    spending: Spending
+    feedback: FeedbackPort | None = None
+
+    @property
+    def session(self) -> Session:
+        """What a turn is asked of."""
+        return self.pages.session
+
+    async def message(self, state: ChatState, incoming: Incoming) -> Showings:
+        """Answer a message; who asks who can read this is told by the page for it, not by a model."""
+        if agrees(incoming.text, self.pages.assistant(state).texts.secrecy_questions):
+            shown = self.pages.whocanread(state, incoming)
+        else:
+            quoting = self.spending.exhausted
+            turn = self.session.handle(state.session, incoming.text, built_in=quoting)
+            shown = self._turn(state, incoming, turn, quoting=quoting)
+        async for showing in shown:
+            yield showing
+
+    async def topic(self, state: ChatState, incoming: Incoming) -> Showings:
+        """Answer what a topic's button or link stands for."""
+        question = self.as_question(state, incoming)
+        if not question:
+            yield Showing(text=self.pages.texts(state).unknown_topic, private=True, state=state)
+            return
+        async for showing in self.message(state, replace(incoming, text=question)):
+            yield showing
+
+    async def wish(self, state: ChatState, incoming: Incoming) -> Showings:
+        """The last answer in another form; older answers are too far away to know what was meant."""
+        if incoming.about is not None and incoming.about != state.answered:
+            yield Showing(text=self.pages.texts(state).earlier_answer, private=True, state=state)
+            return
+        quoting = self.spending.exhausted
+        turn = self.session.handle(state.session, "", wish=WISHES[incoming.command], built_in=quoting)
+        async for showing in self._turn(state, incoming, turn, quoting=quoting):
+            yield showing
+
+    async def safe(self, state: ChatState, incoming: Incoming) -> Showings:
+        """Answer what the crisis referral stood in place of, for somebody who says that they are safe."""
+        quoting = self.spending.exhausted
+        turn = self.session.answer_safely(state.session, built_in=quoting)
+        async for showing in self._turn(state, incoming, turn, quoting=quoting):
+            yield showing
+
+    def as_question(self, state: ChatState, incoming: Incoming) -> str:
+        """What somebody wants to know: their words, or the question that a topic stands for."""
+        if incoming.command not in {"start", "topic"}:
+            return incoming.text if incoming.command in {"", "ask"} else ""
+        source = self.pages.assistant(state).knowledge.get(incoming.text)
+        return "" if source is None else self.pages.texts(state).topic_question.format(title=source.title)
+
+    async def _turn(
+        self, state: ChatState, incoming: Incoming, turn: AsyncIterator[Outgoing], *, quoting: bool
+    ) -> Showings:
+        said = self.pages.texts(state)
+        async for outgoing in turn:
+            if outgoing.turn is None or outgoing.state is None:
+                # `safe` without a question that waits shows contacts and is no turn.
+                yield _referral(outgoing, said, state if incoming.command == "safe" else None)
+                continue
+            before, state = state, state.after(outgoing.state, outgoing.turn)
+            await self.spending.add(outgoing.turn.usage)
+            if outgoing.referral:
+                yield _referral(outgoing, said, state)
+                return
+            told = quoting and outgoing.turn.review.outcome is not Outcome.FIXED
+            state = replace(state, told_quoting=quoting and (told or before.told_quoting))
+            answer = Showing(
+                text=_with_notes(outgoing.text, incoming, said, quoting=told and not before.told_quoting),
+                pictures=tuple(_picture(one, said) for one in outgoing.media),
+                buttons=self._buttons(said, outgoing.turn, state.answered),
+                turn=outgoing.turn,
+            )
+            async for showing in self._with_poll(answer, state, incoming, outgoing.turn):
+                yield showing
+
+    async def _with_poll(self, answer: Showing, state: ChatState, incoming: Incoming, turn: Turn) -> Showings:
+        """The answer, and after it a question back, if this is a good moment for one."""
+        calm = turn.urgency.level is UrgencyLevel.NONE and turn.review.outcome is not Outcome.FIXED
+        poll = None
+        if self.feedback is not None and calm and incoming.private:
+            poll = await self.feedback.due(incoming.identity, state, state.session.language or self._default_language)
+        if poll is None:
+            yield replace(answer, state=state)
+        else:
+            yield answer
+            yield Showing(poll=poll, private=True, state=replace(state, since_asked=0))
+
+    @property
+    def _default_language(self) -> str:
+        return self.pages.languages.default
+
+    def _buttons(self, said: ChatTexts, turn: Turn, number: int) -> Rows:
+        if turn.review.outcome is Outcome.FIXED and not turn.reply.citations:
+            return ()
+
+        def button(command: str, label: str, argument: str = "") -> Button:
+            return Button(label=label, command=command, argument=argument, about=number)
+
+        labels = said.buttons
+        rest = [button("more", labels.more)]
+        if turn.reply.citations:
+            rest.append(button("source", labels.source))
+        rows: list[tuple[Button, ...]] = []
+        if turn.reply.basis is not Basis.NONE:
+            rows.append(tuple(button(name, getattr(labels, name)) for name in ("simpler", "shorter", "example")))
+        rows.append(tuple(rest))
+        if self.feedback is not None and turn.urgency.level is UrgencyLevel.NONE:
+            rows.append((button("thumb", labels.helpful, "yes"), button("thumb", labels.unhelpful, "no")))
+        return tuple(rows)
+
+
+def _referral(outgoing: Outgoing, said: ChatTexts, state: ChatState | None) -> Showing:
+    buttons = ((Button(label=said.buttons.safe, command="safe"),),) if outgoing.text else ()
+    return Showing(text=outgoing.text, referral=True, private=True, buttons=buttons, state=state, turn=outgoing.turn)
+
+
+def _with_notes(text: str, incoming: Incoming, said: ChatTexts, *, quoting: bool) -> str:
+    notes = [
+        note
+        for due, note in ((incoming.late, said.late), (incoming.edited, said.edited), (quoting, said.quoting_today))
+        if due
+    ]
+    return "\n\n".join((*notes, text))
+
+
+def _picture(medium: Medium, said: ChatTexts) -> Picture:
+    caption = medium.caption or medium.file
+    return Picture(path=medium.path, text=said.picture.format(caption=caption, alt=medium.alt))

@@ -1,0 +1,153 @@
+"""The Telegram bot as a whole: built from its parts, run until it is told to stop."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from starlette.routing import Route
+from telegram.error import InvalidToken, TelegramError
+from telegram.ext import ExtBot
+from telegram.request import HTTPXRequest
+
+from adapters.chat.chat import Chat
+from adapters.chat.dispatch import Dispatch
+from adapters.chat.limits import ChatLimits
+from adapters.chat.store import ChatStore
+from adapters.telegram_adapter.intake import Intake, wait
+from adapters.telegram_adapter.polling import POLL_SECONDS, Polling
+from adapters.telegram_adapter.screen import TelegramScreen
+from adapters.telegram_adapter.updates import ALLOWED, Me
+from adapters.telegram_adapter.webhook import Webhook
+from engine.exceptions import ConfigurationError
+
+_CONNECTIONS = 64
+_log = logging.getLogger("cafi.telegram")
+
+
+def quiet_library() -> None:
+    """Keep the libraries' own log quiet: it holds addresses with the token in them, and whole updates."""
+    logging.getLogger("telegram").setLevel(logging.CRITICAL + 1)
+    for name in ("httpx", "httpcore"):
+        logging.getLogger(name).setLevel(logging.WARNING)
+
+
+def make_bot(token: str, base_url: str = "") -> ExtBot[Any]:
+    """The library's bot; `base_url` is another Bot API server's address, such as http://127.0.0.1:8081/bot."""
+    quiet_library()
+    # The library's own name for waits is changing its type, and warns about it on every 429 until one has chosen.
+    os.environ.setdefault("PTB_TIMEDELTA", "true")
+    kwargs: dict[str, Any] = {"base_url": base_url} if base_url else {}
+    try:
+        return ExtBot(
+            token,
+            request=HTTPXRequest(connection_pool_size=_CONNECTIONS, pool_timeout=30.0),
+            **kwargs,
+        )
+    except InvalidToken as error:
+        raise _wrong_token() from error
+
+
+@dataclass(kw_only=True)
+class TelegramBot:
+    """Telegram, polling or by webhook. `webhook_url` is the public https address that ends in `webhook_path`."""
+
+    bot: ExtBot[Any]
+    chat: Chat
+    store: ChatStore
+    limits: ChatLimits
+    deliveries: int = 1
+    slow_after: float = 8.0
+    poll_seconds: int = POLL_SECONDS
+    webhook_url: str = ""
+    webhook_secret: str = ""
+    webhook_path: str = "/telegram"
+    stopping: asyncio.Event = field(default_factory=asyncio.Event)
+    dispatch: Dispatch = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.dispatch = Dispatch(
+            chat=self.chat,
+            store=self.store,
+            screen=TelegramScreen(bot=self.bot),
+            limits=self.limits,
+            deliveries=self.deliveries,
+            slow_after=self.slow_after,
+        )
+        self._updates = HTTPXRequest(connection_pool_size=1)
+        self._webhook: Webhook | None = None
+
+    @property
+    def routes(self) -> Sequence[Route]:
+        """What a web server has to answer for us; empty when we poll."""
+
+        async def answer(request: Any) -> Any:
+            from starlette.responses import Response
+
+            return Response(status_code=503) if self._webhook is None else await self._webhook.route.endpoint(request)
+
+        return [Route(self.webhook_path, answer, methods=["POST"])] if self.webhook_url else []
+
+    async def run(self) -> None:
+        """Answer what is left from before, then what comes. Raises ConfigurationError for a token nobody knows."""
+        me = await self._introduced()
+        if me is None:
+            return
+        intake = Intake(bot=self.bot, me=me, dispatch=self.dispatch, store=self.store)
+        await self._updates.initialize()
+        left = await self.dispatch.resume()
+        if left:
+            _log.info("%d messages had been left unanswered", left)
+        try:
+            if self.webhook_url:
+                self._webhook = Webhook(intake=intake, secret=self.webhook_secret, path=self.webhook_path)
+                await self._announce(self.webhook_url)
+                await self.stopping.wait()
+            else:
+                await self._announce("")
+                await Polling(
+                    intake=intake, request=self._updates, poll_seconds=self.poll_seconds, stopping=self.stopping
+                ).run()
+        finally:
+            await self.dispatch.aclose()
+            await self._updates.shutdown()
+            await self.bot.shutdown()
+
+    async def _introduced(self) -> Me | None:
+        """Who we are; waits for Telegram where it cannot be reached."""
+        failures = 0
+        while not self.stopping.is_set():
+            try:
+                await self.bot.initialize()
+                return Me(id=self.bot.id, username=self.bot.username)
+            except InvalidToken as error:
+                raise _wrong_token() from error
+            except TelegramError as error:
+                failures += 1
+                if failures == 1:
+                    _log.warning("Telegram cannot be reached (%s); trying on", type(error).__name__)
+                await wait(min(2.0**failures, 30.0), self.stopping)
+        return None
+
+    async def _announce(self, url: str) -> None:
+        """Tell Telegram how updates reach us."""
+        while not self.stopping.is_set():
+            try:
+                if url:
+                    await self.bot.set_webhook(url, secret_token=self.webhook_secret, allowed_updates=list(ALLOWED))
+                else:
+                    await self.bot.delete_webhook()
+                return
+            except TelegramError as error:
+                _log.warning("Telegram did not take the way updates come (%s); trying on", type(error).__name__)
+                await wait(5.0, self.stopping)
+
+
+def _wrong_token() -> ConfigurationError:
+    return ConfigurationError(
+        "Telegram does not know this token.", key="telegram.token", remedy="Copy it from @BotFather, whole."
+    )

@@ -1,0 +1,84 @@
+"""From updates to the dispatch: stored first, acknowledged then. Shared by polling and webhook."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from telegram.error import TelegramError
+from telegram.ext import ExtBot
+
+from adapters.chat.dispatch import Dispatch
+from adapters.chat.incoming import Incoming
+from adapters.chat.store import ChatStore
+from adapters.telegram_adapter.updates import PLATFORM, Left, Me, Meaning, NotYours, Vote, read
+from engine.exceptions import StorageError
+
+_log = logging.getLogger("cafi.telegram")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Intake:
+    """Takes updates in."""
+
+    bot: ExtBot[Any]
+    me: Me
+    dispatch: Dispatch
+    store: ChatStore
+
+    @property
+    def cursor(self) -> str:
+        """Under which name the last update's number is kept: another bot counts its own."""
+        return f"{PLATFORM} {self.store.keyring.current.keyed('bot', str(self.me.id).encode()).hex()[:8]}"
+
+    async def take(self, updates: Sequence[object], last: int | None = None) -> None:
+        """Take updates in; when this returns, they may be acknowledged. Raises StorageError, and then nothing was.
+
+        `last`: the number of the last of them, kept together with the messages.
+        """
+        meant = [one for one in map(self._meaning, updates) if one is not None]
+        arrived = [one for one in meant if isinstance(one, Incoming)]
+        try:
+            await self.dispatch.take(arrived, None if last is None else (self.cursor, last))
+            for one in meant:
+                if isinstance(one, Vote):
+                    await self._vote(one)
+                elif isinstance(one, Left):
+                    await self.store.erase(one.identity)
+        except StorageError:
+            for incoming in arrived:
+                self.dispatch.apologise(incoming)
+            raise
+        for one in meant:
+            if isinstance(one, NotYours):
+                await self._not_yours(one)
+
+    def _meaning(self, update: object) -> Meaning:
+        try:
+            return read(update, self.me)
+        except ValueError:
+            _log.warning("an update could not be read and was left out")
+            return None
+
+    async def _vote(self, vote: Vote) -> None:
+        """One vote a poll: the first one counts, and the poll is forgotten."""
+        poll = await self.store.answered_poll(PLATFORM, vote.poll)
+        feedback = self.dispatch.chat.feedback
+        if poll is not None and feedback is not None and vote.option < len(poll.options):
+            await feedback.chosen(poll.about, PLATFORM, poll.question, poll.options[vote.option][0])
+
+    async def _not_yours(self, press: NotYours) -> None:
+        languages = self.dispatch.chat.languages
+        text = languages.choose(languages.known(press.language)).not_yours
+        with suppress(TelegramError):
+            await self.bot.answer_callback_query(press.callback, text=text[:200])
+
+
+async def wait(seconds: float, stopping: asyncio.Event) -> None:
+    """Wait, or less when everything ends."""
+    with suppress(TimeoutError):
+        await asyncio.wait_for(stopping.wait(), seconds)

@@ -1,0 +1,111 @@
+"""Long polling with a queue of our own: the library's acknowledges updates before anybody has seen to them."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlencode
+
+from telegram.error import Conflict, InvalidToken, RetryAfter, TelegramError
+from telegram.request import BaseRequest
+
+from adapters.telegram_adapter.intake import Intake, wait
+from adapters.telegram_adapter.updates import ALLOWED
+from engine.exceptions import ConfigurationError, StorageError
+
+POLL_SECONDS = 30
+FAR = 100_000
+"""Numbers of updates begin anew after a quiet week; further below the last one than this, they are new ones."""
+_log = logging.getLogger("cafi.telegram")
+
+
+@dataclass(kw_only=True)
+class Polling:
+    """Asks Telegram for updates until it is told to stop.
+
+    `request`: the library's way to ask, which gives updates as they come: read one by one, not as a batch.
+    """
+
+    intake: Intake
+    request: BaseRequest
+    poll_seconds: int = POLL_SECONDS
+    stopping: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def run(self) -> None:
+        """Raises ConfigurationError when the token is not valid any more; waits out everything else."""
+        taken = await self._taken()
+        offset, failures = 0, 0
+        while not self.stopping.is_set():
+            try:
+                updates = await self._ask(offset)
+                new = [one for one in updates if not _known(one, taken)]
+                last = max((number for one in updates if (number := _number(one)) is not None), default=None)
+                if new or last is not None:
+                    await self.intake.take(new, last)
+                offset, failures = (offset if last is None else last + 1), 0
+                taken = None if last is None else taken
+            except StorageError as error:
+                _log.error("%s", error)
+                failures += 1
+                await wait(min(2.0 ** min(failures, 5), 30.0), self.stopping)
+            except TelegramError as error:
+                failures += 1
+                await wait(_pause(error, failures), self.stopping)
+
+    async def _taken(self) -> int | None:
+        while not self.stopping.is_set():
+            try:
+                return await self.intake.store.cursor(self.intake.cursor)
+            except StorageError as error:
+                _log.error("%s", error)
+                await wait(2.0, self.stopping)
+        return None
+
+    async def _ask(self, offset: int) -> list[Any]:
+        query = urlencode(
+            {"offset": offset, "timeout": self.poll_seconds, "limit": 100, "allowed_updates": json.dumps(ALLOWED)}
+        )
+        url = f"{self.intake.bot.base_url}/getUpdates?{query}"
+        asking = asyncio.ensure_future(self.request.post(url, read_timeout=self.poll_seconds + 10))
+        stop = asyncio.ensure_future(self.stopping.wait())
+        try:
+            await asyncio.wait({asking, stop}, return_when=asyncio.FIRST_COMPLETED)
+            if not asking.done():
+                return []
+            updates: object = await asking
+            return updates if isinstance(updates, list) else []
+        finally:
+            for task in (asking, stop):
+                task.cancel()
+            await asyncio.gather(asking, stop, return_exceptions=True)
+
+
+def _number(update: object) -> int | None:
+    number = update.get("update_id") if isinstance(update, Mapping) else None
+    return number if isinstance(number, int) else None
+
+
+def _known(update: object, taken: int | None) -> bool:
+    """Whether an earlier process has stored an update that Telegram sends again."""
+    number = _number(update)
+    return taken is not None and number is not None and taken - FAR < number <= taken
+
+
+def _pause(error: TelegramError, failures: int) -> float:
+    """How long to wait after a failure, and a word for the operator."""
+    if isinstance(error, InvalidToken):
+        raise ConfigurationError(
+            "Telegram does not know the token (any more).", key="telegram.token", remedy="Ask @BotFather for a new one."
+        ) from None
+    if isinstance(error, RetryAfter):
+        return error._retry_after.total_seconds()
+    if isinstance(error, Conflict):
+        _log.error("Another program asks for this bot's updates. Stop it, or remove its webhook: cafi telegram setup")
+        return 5.0
+    if failures in {1, 5} or failures % 50 == 0:
+        _log.warning("Telegram cannot be reached (%s); trying on", type(error).__name__)
+    return min(0.5 * 2.0 ** min(failures, 6), 30.0)

@@ -1,0 +1,193 @@
+"""Showings as Telegram messages: plain text and entities, never markup that a text could break out of."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from telegram import (
+    InlineKeyboardButton,
+    InlineKeyboardMarkup,
+    InputPollOption,
+    LinkPreviewOptions,
+    MessageEntity,
+    ReplyParameters,
+)
+from telegram.constants import ChatAction, MessageLimit
+from telegram.error import BadRequest, ChatMigrated, Forbidden, NetworkError, RetryAfter, TelegramError
+from telegram.ext import ExtBot
+
+from adapters.chat.incoming import Incoming
+from adapters.chat.screen import Gone, NotNow
+from adapters.chat.showing import Button, Showing
+from adapters.chat.splitting import split_text, utf16_units
+
+TYPING_SECONDS = 4.0
+"""Telegram shows that somebody is typing for five seconds at a time."""
+WAIT_SECONDS = (1.0, 2.0, 5.0, 10.0, 30.0)
+"""Waits after failures of the network."""
+_CAPTION = int(MessageLimit.CAPTION_LENGTH)
+_TEXT = int(MessageLimit.MAX_TEXT_LENGTH)
+_MENTION = re.compile(r"@(?=\w)")
+_NOBODY = ("chat not found", "user is deactivated", "bot was kicked", "group chat was deactivated", "have no rights",
+           "not enough rights", "chat_write_forbidden", "topic_closed", "need administrator rights")  # fmt: skip
+_log = logging.getLogger("cafi.telegram")
+
+
+@dataclass(kw_only=True, slots=True)
+class Message:
+    """One message on its way. `method`: the Bot API's name for how it is sent; `failures`: of the network so far."""
+
+    method: str
+    content: dict[str, Any]
+    failures: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class TelegramScreen:
+    """Shows things on Telegram. Network failures and rate limits are waited out, one chat at a time."""
+
+    bot: ExtBot[Any]
+    typing_seconds: float = TYPING_SECONDS
+
+    def parts(self, incoming: Incoming, showing: Showing) -> Sequence[Message]:
+        """Pictures first, then the text in pieces, the buttons under the last one; a poll stands alone."""
+        if showing.brief and incoming.command == "thumb" and incoming.place.get("callback"):
+            return [Message(method="toast", content={"id": incoming.place["callback"], "text": showing.text})]
+        where = _where(incoming)
+        found = [_picture(where, picture.path, picture.text) for picture in showing.pictures]
+        found += [Message(method="text", content={**where, **one}) for one in _texts(showing)]
+        if showing.poll is not None:
+            found.append(_poll(where, showing.poll.text, [text for _, text in showing.poll.options]))
+        elif found and showing.buttons:
+            found[-1].content["reply_markup"] = keyboard(showing.buttons)
+        return found
+
+    async def send(self, part: Message) -> str | None:
+        """Send one message; raises Gone and NotNow."""
+        try:
+            return await self._sent(part)
+        except RetryAfter as error:
+            raise NotNow(error._retry_after.total_seconds()) from None  # the public name warns about its future
+        except Forbidden:
+            raise Gone from None
+        except ChatMigrated as error:
+            part.content["chat_id"] = error.new_chat_id
+            raise NotNow(0) from None
+        except BadRequest as error:
+            self._mend(part, error)
+            raise NotNow(0) from None
+        except NetworkError:
+            part.failures += 1
+            raise NotNow(WAIT_SECONDS[min(part.failures, len(WAIT_SECONDS)) - 1]) from None
+
+    async def _sent(self, part: Message) -> str | None:
+        content = dict(part.content)
+        if part.method == "toast":
+            # A press that is too old to be answered needs no thanks.
+            with suppress(BadRequest):
+                await self.bot.answer_callback_query(content["id"], text=content["text"][:200])
+            return None
+        if part.method == "poll":
+            sent = await self.bot.send_poll(**content)
+            return None if sent.poll is None else sent.poll.id
+        if part.method == "picture":
+            photo = await asyncio.to_thread(Path(content.pop("path")).read_bytes)
+            await self.bot.send_photo(photo=photo, **content)
+            return None
+        await self.bot.send_message(link_preview_options=LinkPreviewOptions(is_disabled=True), **content)
+        return None
+
+    def _mend(self, part: Message, error: BadRequest) -> None:
+        """Take out what Telegram objects to; raises Gone where nothing can help, and the error where it is ours."""
+        said = error.message.casefold()
+        if "thread not found" in said and part.content.pop("message_thread_id", None) is not None:
+            return
+        if any(sign in said for sign in _NOBODY):
+            raise Gone from None
+        if part.method == "picture":
+            # A picture that cannot be shown is told in words.
+            part.method = "text"
+            part.content.pop("path")
+            part.content["text"] = part.content.pop("caption")
+            return
+        for name in ("entities", "reply_markup"):
+            if part.content.pop(name, None) is not None:
+                _log.warning("Telegram refused a message with %s; it is sent without", name)
+                return
+        raise error
+
+    @asynccontextmanager
+    async def busy(self, incoming: Incoming) -> AsyncIterator[None]:
+        """The typing sign, for as long as it is entered; a pressed button stops spinning."""
+        task = asyncio.create_task(self._typing(incoming))
+        try:
+            yield
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+    async def _typing(self, incoming: Incoming) -> None:
+        callback = incoming.place.get("callback")
+        if callback and incoming.command != "thumb":
+            with suppress(TelegramError):
+                await self.bot.answer_callback_query(str(callback))
+        while True:
+            with suppress(TelegramError):
+                await self.bot.send_chat_action(
+                    chat_id=_int(incoming.place["chat"]) or 0,
+                    action=ChatAction.TYPING,
+                    message_thread_id=_int(incoming.place.get("thread")),
+                )
+            await asyncio.sleep(self.typing_seconds)
+
+
+def keyboard(rows: Sequence[Sequence[Button]]) -> InlineKeyboardMarkup:
+    """Buttons as Telegram's inline keyboard."""
+    return InlineKeyboardMarkup(
+        [[InlineKeyboardButton(text=one.label, callback_data=one.code()) for one in row] for row in rows]
+    )
+
+
+def plain(text: str) -> str:
+    """A text in which no name is a mention: nobody is called by what somebody else wrote."""
+    return _MENTION.sub("@\N{WORD JOINER}", text)
+
+
+def _texts(showing: Showing) -> list[dict[str, Any]]:
+    """The text in pieces; a title is set in bold, if it stands at the beginning."""
+    pieces: list[dict[str, Any]] = [{"text": one} for one in split_text(plain(showing.text), _TEXT, utf16_units)]
+    title = plain(showing.title)
+    if pieces and title and pieces[0]["text"].startswith(title):
+        bold = MessageEntity(type=MessageEntity.BOLD, offset=0, length=utf16_units(title))
+        pieces[0]["entities"] = [bold]
+    return pieces
+
+
+def _picture(where: dict[str, Any], path: str, text: str) -> Message:
+    caption = split_text(plain(text), _CAPTION, utf16_units)[:1]
+    return Message(method="picture", content={**where, "path": path, "caption": "".join(caption)})
+
+
+def _poll(where: dict[str, Any], question: str, options: Sequence[str]) -> Message:
+    content = {**where, "question": question, "options": [InputPollOption(text=one) for one in options]}
+    return Message(method="poll", content={**content, "is_anonymous": True, "allows_multiple_answers": False})
+
+
+def _where(incoming: Incoming) -> dict[str, Any]:
+    where: dict[str, Any] = {"chat_id": incoming.place["chat"]}
+    if incoming.place.get("thread") is not None:
+        where["message_thread_id"] = incoming.place["thread"]
+    if (reply_to := _int(incoming.place.get("reply_to"))) is not None:
+        where["reply_parameters"] = ReplyParameters(message_id=reply_to, allow_sending_without_reply=True)
+    return where
+
+
+def _int(value: str | int | None) -> int | None:
+    return None if value is None else int(value)

@@ -1,0 +1,229 @@
+"""What a Telegram update means. Each is read alone: one that makes no sense concerns no other.
+
+Updates are read as the Bot API sends them, as JSON objects; the library would refuse a whole batch over one of them.
+Nothing of an update ever goes into a log.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from adapters.chat.identity import ChatIdentity
+from adapters.chat.incoming import Incoming
+from adapters.chat.showing import Button
+from adapters.chat.texts import COMMANDS
+
+PLATFORM = "telegram"
+ALLOWED = ("message", "edited_message", "callback_query", "poll", "my_chat_member")
+"""The kinds of updates that are asked for."""
+EDITED_WITHIN = 900
+"""Seconds after which a changed message is left alone."""
+_WORDLESS = (
+    "photo", "sticker", "voice", "audio", "video", "video_note", "document", "animation", "location", "venue",
+    "contact", "dice", "poll", "story", "game", "paid_media", "checklist",
+)  # fmt: skip
+_ALWAYS_OURS = frozenset(COMMANDS) - {"start", "help", "stop", "ask", "language", "feedback", "privacy"}
+"""Commands answered in groups without our name: other bots have the rest as well."""
+_COMMAND = re.compile(r"/([a-z_]{1,32})(?:@(\w+))?(?:\s+|$)", re.I)
+
+Fields: TypeAlias = Mapping[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Me:
+    """The bot itself."""
+
+    id: int
+    username: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Vote:
+    """Somebody chose an option of an anonymous poll; `option` counts from 0."""
+
+    poll: str
+    option: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Left:
+    """The person has blocked the bot."""
+
+    identity: ChatIdentity
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NotYours:
+    """Somebody pressed a button under an answer to somebody else."""
+
+    callback: str
+    language: str
+
+
+Meaning: TypeAlias = Incoming | Vote | Left | NotYours | None
+
+
+def read(update: object, me: Me) -> Meaning:
+    """What an update means for us; None for what does not concern us. Raises ValueError for what is no update."""
+    try:
+        return _read(_fields(update), me)
+    except (KeyError, TypeError, AttributeError, OverflowError) as error:
+        raise ValueError("an update of another form") from error
+
+
+def _read(update: Fields, me: Me) -> Meaning:
+    if "message" in update:
+        return _message(_fields(update["message"]), me)
+    if "edited_message" in update:
+        return _edited(_fields(update["edited_message"]), me)
+    if "callback_query" in update:
+        return _pressed(_fields(update["callback_query"]))
+    if "poll" in update:
+        return _voted(_fields(update["poll"]))
+    if "my_chat_member" in update:
+        return _membership(_fields(update["my_chat_member"]))
+    return None
+
+
+def _message(message: Fields, me: Me, *, edited: bool = False) -> Incoming | None:
+    sender, chat = message.get("from"), _fields(message["chat"])
+    # Other bots, channels and anonymous administrators: nobody of whom could be kept apart from others.
+    if sender is None or sender.get("is_bot") or "sender_chat" in message or chat["type"] == "channel":
+        return None
+    text = str(message.get("text", message.get("caption", "")))
+    wordless = not text and any(kind in message for kind in _WORDLESS)
+    if not text and not wordless:
+        return None
+    private = chat["type"] == "private"
+    entities = message.get("entities", message.get("caption_entities", ()))
+    command, argument, named = _command(text, me)
+    if not private:
+        if not (named or command in _ALWAYS_OURS or _to_us(message, me) or _mentioned(text, entities, me)):
+            return None
+        text = _without_mentions(text, me)
+    if named is False:  # another bot's command
+        return None
+    return Incoming(
+        identity=_identity(chat, sender, message, private),
+        place=_place(chat, message, private),
+        text=argument if command else text,
+        command=command,
+        language=str(sender.get("language_code", "")),
+        private=private,
+        wordless=wordless,
+        edited=edited,
+        at=float(message["date"]),
+    )
+
+
+def _edited(message: Fields, me: Me) -> Incoming | None:
+    age = int(message.get("edit_date", 0)) - int(message["date"])
+    found = _message(message, me, edited=True) if 0 <= age <= EDITED_WITHIN else None
+    # A changed command was carried out already; a changed picture still holds no words.
+    return None if found is None or found.command or found.wordless else found
+
+
+def _pressed(query: Fields) -> Incoming | NotYours | None:
+    message, sender = query.get("message"), _fields(query["from"])
+    code = Button.read(str(query.get("data", "")))
+    if message is None or code is None or sender.get("is_bot"):
+        return None
+    message = _fields(message)
+    chat = _fields(message["chat"])
+    private = chat["type"] == "private"
+    answered = message.get("reply_to_message") or {}
+    asker = (answered.get("from") or {}).get("id")
+    language = str(sender.get("language_code", ""))
+    if not private and asker is not None and asker != sender["id"]:
+        return NotYours(callback=str(query["id"]), language=language)
+    command, about, argument = code
+    reply_to = answered.get("message_id", message["message_id"])
+    return Incoming(
+        identity=_identity(chat, sender, message, private),
+        place={**_place(chat, {**message, "message_id": reply_to}, private), "callback": str(query["id"])},
+        text=argument,
+        command=command,
+        about=about,
+        language=language,
+        private=private,
+    )
+
+
+def _voted(poll: Fields) -> Vote | None:
+    if not poll.get("is_anonymous", True):
+        return None
+    chosen = [at for at, option in enumerate(poll["options"]) if int(_fields(option)["voter_count"]) > 0]
+    return Vote(poll=str(poll["id"]), option=chosen[0]) if len(chosen) == 1 else None
+
+
+def _membership(change: Fields) -> Left | None:
+    chat = _fields(change["chat"])
+    gone = _fields(change["new_chat_member"])["status"] in {"kicked", "left"}
+    if chat["type"] != "private" or not gone:
+        return None
+    return Left(identity=ChatIdentity(platform=PLATFORM, chat=str(chat["id"])))
+
+
+def _identity(chat: Fields, sender: Fields, message: Fields, private: bool) -> ChatIdentity:
+    if private:
+        return ChatIdentity(platform=PLATFORM, chat=str(int(chat["id"])))
+    thread = _thread(message)
+    return ChatIdentity(
+        platform=PLATFORM, chat=str(int(chat["id"])), user=str(int(sender["id"])), thread=str(thread or "")
+    )
+
+
+def _place(chat: Fields, message: Fields, private: bool) -> dict[str, str | int | None]:
+    place: dict[str, str | int | None] = {"chat": int(chat["id"])}
+    if (thread := _thread(message)) is not None:
+        place["thread"] = thread
+    if not private:
+        place["reply_to"] = int(message["message_id"])
+    return place
+
+
+def _thread(message: Fields) -> int | None:
+    """The forum topic; replies in ordinary groups carry a thread as well, which is none."""
+    return int(message["message_thread_id"]) if message.get("is_topic_message") else None
+
+
+def _command(text: str, me: Me) -> tuple[str, str, bool | None]:
+    """Command, what follows it, and whether it names us: True, False for another bot, None where nobody is named."""
+    match = _COMMAND.match(text)
+    if match is None:
+        return "", text, None
+    named = None if match[2] is None else match[2].casefold() == me.username.casefold()
+    return match[1].casefold(), text[match.end() :].strip(), named
+
+
+def _to_us(message: Fields, me: Me) -> bool:
+    answered = _fields(message.get("reply_to_message") or {})
+    return _fields(answered.get("from") or {}).get("id") == me.id
+
+
+def _mentioned(text: str, entities: object, me: Me) -> bool:
+    return any(name.casefold() == f"@{me.username}".casefold() for name in _mentions(text, entities, me))
+
+
+def _mentions(text: str, entities: object, me: Me) -> Iterator[str]:
+    units = text.encode("utf-16-le")
+    for entity in entities if isinstance(entities, (list, tuple)) else ():
+        fields = _fields(entity)
+        if fields["type"] == "mention":
+            start = int(fields["offset"]) * 2
+            yield units[start : start + int(fields["length"]) * 2].decode("utf-16-le", errors="ignore")
+        elif fields["type"] == "text_mention" and _fields(fields["user"]).get("id") == me.id:
+            yield f"@{me.username}"
+
+
+def _without_mentions(text: str, me: Me) -> str:
+    return re.sub(rf"@{re.escape(me.username)}\b[,:]?\s*", "", text, flags=re.I).strip() or text
+
+
+def _fields(value: object) -> Fields:
+    if not isinstance(value, Mapping):
+        raise TypeError("no object")
+    return value

@@ -1,0 +1,1 @@
+"""Practising without a token: platforms stood in for, on this computer."""

@@ -1,0 +1,125 @@
+"""`cafi run`: every platform that is configured, in one process, until it is told to stop."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import Protocol
+
+from adapters.chat.privacy import Platform
+from bots.chats import Chats
+from bots.compose import Application
+from bots.logs import set_up_log
+from bots.process import settle
+from engine.exceptions import ConfigurationError, StorageError
+
+SWEEP_SECONDS = 600.0
+JUMP_SECONDS = 3600.0
+_log = logging.getLogger("cafi.run")
+
+
+class Bot(Protocol):
+    """A platform that runs until `stopping` is set."""
+
+    stopping: asyncio.Event
+
+    async def run(self) -> None:
+        """Serve."""
+        ...
+
+
+async def serve(application: Application, say: Callable[[str], None]) -> None:
+    """Run what is configured. Raises CafiError for what an operator has to mend first."""
+    set_up_log(application.settings.log_level)
+    async with application.closing:
+        chats = Chats(application=application)
+        settle(application.session.engine)
+        await chats.begin()
+        bots: list[Bot] = [telegram(chats)]
+        for line in _configured(application):
+            say(line)
+        await _until_stopped(bots, chats)
+
+
+def telegram(chats: Chats) -> Bot:
+    """The Telegram bot; raises ConfigurationError."""
+    settings = chats.application.settings.telegram
+    if settings.token is None:
+        raise ConfigurationError(
+            "No token is set.",
+            key="telegram.token",
+            remedy="Set CAFI_TELEGRAM__TOKEN; docs/howto/telegram.md tells how.",
+        )
+    if settings.webhook_url and settings.webhook_secret is None:
+        raise ConfigurationError(
+            "A webhook needs a secret.", key="telegram.webhook_secret", remedy="Set CAFI_TELEGRAM__WEBHOOK_SECRET."
+        )
+    try:
+        from adapters.telegram_adapter.adapter import TelegramBot, make_bot
+    except ImportError as error:
+        raise ConfigurationError(
+            "The package 'python-telegram-bot' is not installed.", key="telegram", remedy="Install cafi[telegram]."
+        ) from error
+    return TelegramBot(
+        bot=make_bot(settings.token.get_secret_value(), settings.base_url),
+        chat=chats.chat(Platform(id="telegram", name="Telegram")),
+        store=chats.store,
+        limits=chats.limits(),
+        deliveries=settings.deliveries,
+        slow_after=chats.application.settings.sessions.slow_after_seconds,
+        webhook_url=settings.webhook_url,
+        webhook_secret="" if settings.webhook_secret is None else settings.webhook_secret.get_secret_value(),
+    )
+
+
+async def _until_stopped(bots: list[Bot], chats: Chats) -> None:
+    """Run all; a signal ends them calmly, and one that cannot go on ends the others as well."""
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        with suppress(NotImplementedError):
+            loop.add_signal_handler(number, stop.set)
+    tasks = [asyncio.create_task(bot.run()) for bot in bots]
+    upkeep = asyncio.create_task(_upkeep(chats))
+    stopped = asyncio.create_task(stop.wait())
+    try:
+        await asyncio.wait({*tasks, stopped}, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for bot in bots:
+            bot.stopping.set()
+        done = await asyncio.gather(*tasks, return_exceptions=True)
+        for task in (upkeep, stopped):
+            task.cancel()
+        await asyncio.gather(upkeep, stopped, return_exceptions=True)
+    for error in done:
+        if isinstance(error, BaseException):
+            raise error
+
+
+async def _upkeep(chats: Chats) -> None:
+    """Sweep out what has expired, now and then. After a jump of the clock one sweep is left out, and said so."""
+    loop = asyncio.get_running_loop()
+    wall, steady = chats.store.now(), loop.time()
+    while True:
+        await asyncio.sleep(SWEEP_SECONDS)
+        jumped = abs((chats.store.now() - wall) - (loop.time() - steady)) > JUMP_SECONDS
+        wall, steady = chats.store.now(), loop.time()
+        if jumped:
+            _log.warning("The clock of this computer has jumped. Nothing is erased in this round; check the clock.")
+            continue
+        await _attempt(lambda: chats.store.sweep(chats.facts.asked_days))
+
+
+async def _attempt(work: Callable[[], Awaitable[object]]) -> None:
+    try:
+        await work()
+    except StorageError as error:
+        _log.error("%s", error)
+
+
+def _configured(application: Application) -> list[str]:
+    agents = "language model" if application.chat_model is not None else "built-in agents, which quote"
+    return [f"CAFI is running. Answers: {agents}. Platforms: Telegram. Stop with Ctrl-C."]
