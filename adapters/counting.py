@@ -9,27 +9,53 @@ from datetime import UTC, date, datetime
 
 HELD_BACK_UNDER = 5
 """Smaller counts are not told: in a small group they could point at somebody."""
+Counted = tuple[str, str, int | None]
+"""Week (ISO 8601), platform and count, None where the count is held back."""
 
 
 def _today() -> date:
     return datetime.now(UTC).date()
 
 
+def iso_week(day: date) -> str:
+    """A day's week, such as 2026-W47."""
+    year, week, _ = day.isocalendar()
+    return f"{year}-W{week:02}"
+
+
 @dataclass(kw_only=True)
 class UrgentCounts:
-    """Counts in memory. `today` gives the date, in UTC unless said otherwise."""
+    """Counts in memory. `today` gives the date, in UTC unless said otherwise.
+
+    `unsaved` are those that `take_unsaved` has not given to a store yet.
+    """
 
     today: Callable[[], date] = _today
     _counts: Counter[tuple[str, str]] = field(default_factory=Counter)
+    _unsaved: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     def add(self, platform: str) -> None:
         """Count one referral in this week."""
-        year, week, _ = self.today().isocalendar()
-        self._counts[f"{year}-W{week:02}", platform] += 1
+        self._counts[iso_week(self.today()), platform] += 1
+        self._unsaved[iso_week(self.today()), platform] += 1
 
-    def report(self) -> list[tuple[str, str, int | None]]:
-        """Week (ISO 8601), platform and count, None where the count is held back, in order."""
-        return [
-            (week, platform, count if count >= HELD_BACK_UNDER else None)
-            for (week, platform), count in sorted(self._counts.items())
-        ]
+    def take_unsaved(self) -> dict[tuple[str, str], int]:
+        """What was counted since the last time, for a store."""
+        taken, self._unsaved = dict(self._unsaved), Counter()
+        return taken
+
+    def give_back(self, counts: dict[tuple[str, str], int]) -> None:
+        """What a store could not take after all."""
+        self._unsaved.update(counts)
+
+    def report(self) -> list[Counted]:
+        """What this process has counted, in order."""
+        return held_back(self._counts)
+
+
+def held_back(counts: Counter[tuple[str, str]]) -> list[Counted]:
+    """Counts for people to see."""
+    return [
+        (week, platform, count if count >= HELD_BACK_UNDER else None)
+        for (week, platform), count in sorted(counts.items())
+    ]

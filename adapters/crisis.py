@@ -92,8 +92,12 @@ class Referral:
             emergency=self.contacts.first("emergency").brief(),
             listening=self.contacts.first("listening", "directory", "medical").brief(),
         )
+        return f"{said}\n{self.listed()}"
+
+    def listed(self) -> str:
+        """The contacts alone, for somebody who only looks them up."""
         lines = [f"- {contact.line()}" for contact in self.contacts.contacts]
-        return "\n".join((said, *lines, *([self.contacts.note] if self.contacts.note else [])))
+        return "\n".join((*lines, *([self.contacts.note] if self.contacts.note else [])))
 
     def repeated(self) -> str:
         """One line, for when the whole text was shown a moment ago."""

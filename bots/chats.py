@@ -13,6 +13,12 @@ from adapters.chat.privacy import Platform, PrivacyFacts, Sink
 from adapters.chat.spending import Spending
 from adapters.chat.store import ChatStore
 from adapters.chat.texts import Languages, load_languages
+from adapters.feedback.asking import AskedDays
+from adapters.feedback.composing import forwarding
+from adapters.feedback.desk import FeedbackDesk
+from adapters.feedback.events import AllowList
+from adapters.feedback.questions import Questions, read_questions
+from adapters.feedback.sinks import Forwarding
 from adapters.storage.database import Database
 from adapters.storage.keyring_file import from_texts, inbox_secret, load_or_make, renewed_inbox_secret
 from adapters.storage.sealing import Keyring, Secret
@@ -80,6 +86,7 @@ class Chats:
             provider=self._provider,
             provider_stores=settings.models.store,
             idle_hours=settings.sessions.idle_hours,
+            asked_days=self.questions.policy.every_days,
             sinks=self._sinks,
             log_level=settings.log_level,
         )
@@ -93,12 +100,42 @@ class Chats:
 
     @property
     def _sinks(self) -> tuple[Sink, ...]:
-        return ()
+        feedback = self.application.settings.feedback
+        if not feedback.enabled:
+            return ()
+        host = urlsplit(feedback.webhook_url or "").hostname or ""
+        return tuple(Sink(kind=one, host=host if one == "webhook" else "") for one in feedback.sinks)
+
+    @cached_property
+    def questions(self) -> Questions:
+        """The structured questions of feedback."""
+        return read_questions(self.application.settings.config_folder / "feedback.yaml")
+
+    @cached_property
+    def forwarding(self) -> Forwarding:
+        """Where feedback events go; entered by `begin`."""
+        settings = self.application.settings.feedback
+        secret = settings.webhook_secret
+        return forwarding(
+            self.database,
+            sinks=settings.sinks,
+            webhook_url=settings.webhook_url,
+            webhook_secret=None if secret is None else secret.get_secret_value(),
+        )
 
     @cached_property
     def feedback(self) -> FeedbackPort | None:
-        """Where feedback goes."""
-        return None
+        """Feedback as chats see it, None where it is switched off."""
+        if not self.application.settings.feedback.enabled:
+            return None
+        assistants = self.application.engine.assistants
+        sources = {name: tuple(assistants[name].knowledge.sources) for name in assistants}
+        return FeedbackDesk(
+            questions=self.questions,
+            allowed=AllowList.of(self.questions, sources),
+            forwarding=self.forwarding,
+            asked=AskedDays(database=self.database, keyring=self.keyring),
+        )
 
     def limits(self) -> ChatLimits:
         """One platform's limits of each chat."""
@@ -122,6 +159,8 @@ class Chats:
         await self.store.check_secrets()
         await self.store.sweep(self.facts.asked_days)
         await self.spending.load()
+        if self.feedback is not None:
+            await self.application.closing.enter_async_context(self.forwarding)
 
     def renew_inbox_secret(self) -> None:
         """A new key of waiting messages while none wait: copies of the old database then hold nothing that opens."""

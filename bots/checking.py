@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from adapters.crisis import CountryContacts, ReferralTexts, faults, warnings
+from adapters.feedback.questions import read_questions
 from bots.compose import Application
 from bots.options import application
 from engine.exceptions import ConfigurationError
@@ -81,6 +82,7 @@ def _files(running: Application) -> Iterator[Finding]:
     yield from _tried(lambda: running.lexicon)
     yield from _tried(lambda: running.urgency_rules)
     yield from _tried(lambda: running.urgency_classifier)
+    yield from _tried(lambda: read_questions(folder / "feedback.yaml"))
     for path in sorted((folder / "crisis" / "texts").glob("*.yaml")):
         yield from _tried(lambda path=path: read_yaml(path, ReferralTexts))  # type: ignore[misc]
 

@@ -9,9 +9,11 @@ from typing import Annotated
 import typer
 
 from bots.eval_commands import eval_app
+from bots.feedback_commands import feedback_app
 from bots.kb_commands import kb_app
 from bots.options import FAILED, AgentsOption, Config, Json, Kb, application, failing_calmly, print_json
 from bots.process import starting
+from bots.rehearse_commands import rehearse_app
 
 starting()
 app = typer.Typer(
@@ -23,6 +25,8 @@ app = typer.Typer(
 )
 app.add_typer(kb_app, name="kb")
 app.add_typer(eval_app, name="eval")
+app.add_typer(rehearse_app, name="rehearse")
+app.add_typer(feedback_app, name="feedback")
 
 
 @app.command()

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import Field, SecretStr, ValidationError
+from pydantic import Field, SecretStr, ValidationError, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, SettingsError
 
 from bots.paths import data_root
@@ -65,6 +65,21 @@ class TelegramSettings(Strict):
     deliveries: int = Field(default=1, ge=1, le=30, description="answers sent at the same time")
 
 
+class FeedbackSettings(Strict):
+    """Whether people are asked how useful the answers are, and where the counts go."""
+
+    enabled: bool = True
+    sinks: tuple[Literal["database", "webhook"], ...] = ("database",)
+    webhook_url: str | None = None
+    webhook_secret: SecretStr | None = Field(default=None, min_length=16)
+
+    @model_validator(mode="after")
+    def _whole(self) -> FeedbackSettings:
+        if "webhook" in self.sinks and (self.webhook_url is None or self.webhook_secret is None):
+            raise ValueError("the sink webhook needs webhook_url and webhook_secret")
+        return self
+
+
 class CafiSettings(BaseSettings):
     """Everything configurable. Environment variables begin with CAFI_, levels are divided by two underscores."""
 
@@ -92,6 +107,7 @@ class CafiSettings(BaseSettings):
     spending: SpendingSettings = SpendingSettings()
     telegram: TelegramSettings = TelegramSettings()
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
+    feedback: FeedbackSettings = FeedbackSettings()
     parallel: int = Field(default=8, ge=1, description="cases measured at the same time by `cafi eval`")
 
     @property

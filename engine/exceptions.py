@@ -5,6 +5,7 @@ CafiError
 │   ├── KnowledgeBaseError      a source or manifest cannot be used
 │   ├── PromptError             a prompt template cannot be loaded or rendered
 │   └── RuleError               a rule file cannot be used
+├── EventRefused                a feedback event holds something that its allow-list does not
 ├── StorageError                what is kept between turns cannot be read or written
 │   ├── StorageUnavailable      the database is full, locked, read-only or away; it may come back
 │   ├── StorageDamaged          the database is no database any more, or of another version
@@ -66,6 +67,10 @@ class PromptError(ConfigurationError):
 
 class RuleError(ConfigurationError):
     """A rule file cannot be used."""
+
+
+class EventRefused(CafiError):
+    """A feedback event names something that is not on its allow-list."""
 
 
 class StorageError(CafiError):

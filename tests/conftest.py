@@ -12,6 +12,11 @@ import stamina
 import stamina.instrumentation
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Warnings are errors, but for one that discord.py raises on being imported: it plays sound, which CAFI does not."""
+    config.addinivalue_line("filterwarnings", "ignore:'audioop' is deprecated:DeprecationWarning:discord.player")
+
+
 class RealNetwork(RuntimeError):
     """A test tried to leave the machine."""
 

@@ -115,6 +115,11 @@ class Dispatch:
         running = [line.worker for line in self._lines.values() if line.worker is not None]
         await _settled([*running, *self._tasks], seconds)
 
+    @property
+    def busy(self) -> bool:
+        """Whether anything is being answered."""
+        return any(line.worker is not None for line in self._lines.values()) or bool(self._tasks)
+
     async def idle(self) -> None:
         """Wait until nothing is left to answer."""
         while working := [line.worker for line in self._lines.values() if line.worker is not None] + list(self._tasks):

@@ -89,7 +89,7 @@ class Pages:
         if code is not None:
             state = replace(state, session=replace(state.session, country=code))
             chosen = said.country_set.format(country=referrals.names[code])
-            yield Showing(text=f"{chosen}\n\n{self.session.referral(state.session).full()}", private=True, state=state)
+            yield Showing(text=f"{chosen}\n{self.session.referral(state.session).listed()}", private=True, state=state)
             return
         now = self.session.referral(state.session).contacts.name
         text = said.unknown_country if incoming.text.strip() else said.choose_country.format(country=now)

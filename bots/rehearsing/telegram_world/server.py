@@ -24,7 +24,7 @@ from bots.rehearsing.telegram_world.shown import Shown, shown
 from bots.rehearsing.telegram_world.updates import Bell, Updates
 from bots.rehearsing.telegram_world.world import World
 
-TOKEN = "7000000001:AAfake-token-of-the-loopback-server"  # noqa: S105 - opens nothing but this stand-in
+TOKEN = "7000000001:AAfake-token-of-the-loopback-server"
 MOST_BYTES = 50 * 1024 * 1024
 T = TypeVar("T")
 

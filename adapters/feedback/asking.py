@@ -1,0 +1,105 @@
+"""When somebody is asked, and what: rarely, never near a crisis, with no memory of the person but the day."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from random import Random
+from typing import Any
+
+from sqlalchemy import Connection, delete, func, select
+from sqlalchemy.dialects import postgresql, sqlite
+
+from adapters.chat.identity import ChatIdentity
+from adapters.feedback.questions import Policy, Question
+from adapters.storage.database import Database
+from adapters.storage.erasing import Names
+from adapters.storage.sealing import Keyring
+from adapters.storage.tables import asked, events
+from engine.types import UrgencyLevel
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Moment:
+    """The end of one turn, as far as asking is concerned.
+
+    `answers`: answers shown since the person was last asked, or at all; `since_referral`: turns since a crisis
+    referral, None without one; `asked_day` and `today`: days since 1970; `open_question`: one stands unanswered.
+    """
+
+    answers: int
+    since_referral: int | None
+    urgency: UrgencyLevel
+    asked_day: int | None
+    today: int
+    open_question: bool = False
+
+
+def may_ask(policy: Policy, moment: Moment) -> bool:
+    """Whether a question may follow this turn. A day in the future (a clock set back) counts as today."""
+    return (
+        moment.urgency is UrgencyLevel.NONE
+        and moment.answers >= policy.after_answers
+        and (moment.since_referral is None or moment.since_referral > policy.not_after_referral_turns)
+        and (moment.asked_day is None or moment.today - moment.asked_day >= policy.every_days)
+        and not (moment.open_question and policy.one_question_at_a_time)
+    )
+
+
+def next_question(questions: Sequence[Question], answered: Mapping[str, int], random: Random) -> Question:
+    """The question with the fewest answers so far, by chance among equals: whom it is asked plays no part."""
+    fewest = min(answered.get(one.id, 0) for one in questions)
+    return random.choice([one for one in questions if answered.get(one.id, 0) == fewest])
+
+
+def today() -> int:
+    """Days since 1970, UTC."""
+    return (datetime.now(UTC).date() - datetime(1970, 1, 1, tzinfo=UTC).date()).days
+
+
+@dataclass(frozen=True, kw_only=True)
+class AskedDays:
+    """The table `asked`: on which day a pseudonym was last asked, and nothing else."""
+
+    database: Database
+    keyring: Keyring
+
+    async def day(self, identity: ChatIdentity) -> int | None:
+        """When somebody was last asked, in days since 1970; None where that is not known; raises StorageError."""
+        names = Names.of(self.keyring, identity).asked
+        latest = select(func.max(asked.c.day)).where(asked.c.person.in_(names))
+        found: int | None = await self.database.run(lambda connection: connection.execute(latest).scalar())
+        return found
+
+    async def mark(self, identity: ChatIdentity, day: int) -> None:
+        """Note that somebody is asked on this day; raises StorageError."""
+        names = Names.of(self.keyring, identity).asked
+        await self.database.run(lambda connection: _mark(connection, names, day))
+
+    async def sweep(self, day: int, every_days: int) -> int:
+        """Erase marks that no longer keep anybody from being asked; how many; raises StorageError."""
+        old = delete(asked).where(asked.c.day <= day - every_days)
+        return await self.database.run(lambda connection: connection.execute(old).rowcount)
+
+
+async def answered_in(database: Database, week: str) -> dict[str, int]:
+    """How many answers each question has in one ISO 8601 week; raises StorageError."""
+    query = select(events.c.question, func.sum(events.c["count"])).where(events.c.week == week)
+
+    def work(connection: Connection) -> dict[str, int]:
+        return {question: int(count) for question, count in connection.execute(query.group_by(events.c.question))}
+
+    return await database.run(work)
+
+
+def _mark(connection: Connection, names: Sequence[bytes], day: int) -> None:
+    present, *former = names
+    connection.execute(delete(asked).where(asked.c.person.in_(former)))
+    connection.execute(_upsert(connection.dialect.name, present, day))
+
+
+def _upsert(dialect: str, person: bytes, day: int) -> Any:
+    kind = sqlite if dialect == "sqlite" else postgresql
+    insert = kind.insert(asked).values(person=person, day=day)
+    return insert.on_conflict_do_update(index_elements=["person"], set_={"day": day})

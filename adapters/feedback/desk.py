@@ -1,0 +1,106 @@
+"""Feedback as chats see it: a thumb, an answer to a question, and whether this is a moment to ask one."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
+from random import Random
+
+from adapters.chat.feedback_port import Poll
+from adapters.chat.identity import ChatIdentity
+from adapters.chat.state import Answered, ChatState
+from adapters.feedback.asking import AskedDays, Moment, answered_in, may_ask, next_question
+from adapters.feedback.events import AllowList, FeedbackEvent, week_of
+from adapters.feedback.questions import Question, Questions
+from adapters.feedback.sinks import Forwarding
+from engine.exceptions import EventRefused, StorageError
+from engine.types import UrgencyLevel
+
+_EPOCH = date(1970, 1, 1)
+_log = logging.getLogger("cafi.feedback")
+
+
+def _today() -> date:
+    return datetime.now(UTC).date()
+
+
+@dataclass(frozen=True, kw_only=True)
+class FeedbackDesk:
+    """The `FeedbackPort` of every platform. Nothing it does raises into a chat. `today` is a date in UTC."""
+
+    questions: Questions
+    allowed: AllowList
+    forwarding: Forwarding
+    asked: AskedDays
+    today: Callable[[], date] = _today
+    random: Random = field(default_factory=Random)
+
+    async def thumb(self, about: Answered, platform: str, *, helpful: bool) -> None:
+        """Somebody pressed a thumb under an answer."""
+        await self.chosen(about, platform, self.questions.thumbs.id, "yes" if helpful else "no")
+
+    async def chosen(self, about: Answered, platform: str, question: str, option: str) -> None:
+        """Somebody chose an option. What is not among the configured ones, such as a forged button, is left out."""
+        try:
+            event = FeedbackEvent(
+                allowed=self.allowed,
+                week=week_of(self.today()),
+                platform=platform,
+                assistant=about.assistant,
+                question=question,
+                option=option,
+                sources=about.sources,
+                decision=about.decision,
+            )
+        except EventRefused:
+            _log.warning("an answer to a question that does not exist was left out")
+            return
+        await self.forwarding.add([event])
+
+    async def due(self, identity: ChatIdentity, state: ChatState, language: str) -> Poll | None:
+        """A question after this answer, if the policy allows one; that somebody was asked is noted before they are."""
+        moment = Moment(
+            answers=state.since_asked,
+            since_referral=state.since_referral,
+            urgency=UrgencyLevel.NONE,
+            asked_day=None,
+            today=self._day,
+        )
+        # The rest of the policy first: most answers need no look into the database.
+        if not state.answers or not may_ask(self.questions.policy, moment):
+            return None
+        try:
+            day = await self.asked.day(identity)
+            if day is not None and self._day - day < self.questions.policy.every_days:
+                return None
+            question = await self._next()
+            await self.asked.mark(identity, self._day)
+        except StorageError as error:
+            _log.warning("nobody is asked for feedback: %s", type(error).__name__)
+            return None
+        return _poll(question, language, state.answers[-1])
+
+    async def asked_for(self, state: ChatState, language: str) -> Poll | None:
+        """A question for somebody who wants to be asked; None before they have had an answer."""
+        if not state.answers:
+            return None
+        try:
+            question = await self._next()
+        except StorageError:
+            question = self.random.choice(self.questions.questions)
+        return _poll(question, language, state.answers[-1])
+
+    async def _next(self) -> Question:
+        answered = await answered_in(self.asked.database, week_of(self.today()))
+        return next_question(self.questions.questions, answered, self.random)
+
+    @property
+    def _day(self) -> int:
+        return (self.today() - _EPOCH).days
+
+
+def _poll(question: Question, language: str, about: Answered) -> Poll:
+    options = tuple((one.id, one.text.choose(language)) for one in question.options)
+    return Poll(question=question.id, text=question.text.choose(language), options=options, about=about)

@@ -1,0 +1,93 @@
+"""Where feedback events go. The database keeps counts; a failing sink stops neither the others nor a chat."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from dataclasses import dataclass, field
+from typing import Any, Protocol, Self
+
+from sqlalchemy import Connection
+from sqlalchemy.dialects import postgresql, sqlite
+
+from adapters.feedback.events import FeedbackEvent
+from adapters.storage.database import Database
+from adapters.storage.tables import events as table
+
+_log = logging.getLogger("cafi.feedback")
+
+
+class Sink(Protocol):
+    """Takes events. One that works in the background is an asynchronous context manager as well."""
+
+    async def add(self, events: Sequence[FeedbackEvent]) -> None:
+        """Keep or pass on some events; may raise."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DatabaseSink:
+    """Counts in the table `events`: one row for equal events, however many there were."""
+
+    database: Database
+
+    async def add(self, events: Sequence[FeedbackEvent]) -> None:
+        """Count events in one transaction; raises StorageError."""
+        counted = Counter(events)
+        await self.database.run(lambda connection: _count(connection, counted))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Forwarding:
+    """Gives events to every sink and never raises into a chat; entering and leaving it starts and ends sinks."""
+
+    sinks: Sequence[Sink] = ()
+    _running: AsyncExitStack = field(default_factory=AsyncExitStack)
+
+    async def add(self, events: Sequence[FeedbackEvent]) -> None:
+        """Pass events to all sinks; what goes wrong is logged by its kind alone."""
+        if not events:
+            return
+        for sink in self.sinks:
+            try:
+                await sink.add(events)
+            except Exception as error:
+                _log.warning("feedback was not kept by %s: %s", type(sink).__name__, type(error).__name__)
+
+    async def __aenter__(self) -> Self:
+        for sink in self.sinks:
+            if isinstance(sink, AbstractAsyncContextManager):
+                await self._running.enter_async_context(sink)
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        await self._running.aclose()
+
+
+def _count(connection: Connection, counted: Mapping[FeedbackEvent, int]) -> None:
+    rows = [(_row(event), count) for event, count in counted.items()]
+    # In one order for everybody, so that two transactions never wait for each other's rows.
+    for row, count in sorted(rows, key=lambda one: tuple(one[0].values())):
+        connection.execute(upsert(connection.dialect.name, row, count))
+
+
+def upsert(dialect: str, row: Mapping[str, str], count: int) -> Any:
+    """The statement that counts equal events, for SQLite or PostgreSQL, whose forms are the same but not one class."""
+    kind = sqlite if dialect == "sqlite" else postgresql
+    insert = kind.insert(table).values(**row, count=count)
+    return insert.on_conflict_do_update(
+        index_elements=list(row), set_={"count": table.c["count"] + insert.excluded["count"]}
+    )
+
+
+def _row(event: FeedbackEvent) -> dict[str, str]:
+    return {
+        "week": event.week,
+        "platform": event.platform,
+        "assistant": event.assistant,
+        "question": event.question,
+        "option": event.option,
+        "sources": " ".join(event.sources),
+        "decision": event.decision,
+    }

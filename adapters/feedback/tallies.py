@@ -1,0 +1,77 @@
+"""The counted events as they lie in the database, and a part of them chosen by weeks and platform."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date, timedelta
+from pathlib import Path
+
+from sqlalchemy import Connection, inspect, select
+
+from adapters.feedback.events import week_of
+from adapters.storage.database import Database
+from adapters.storage.tables import events
+from engine.exceptions import ConfigurationError
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Tally:
+    """How often one event happened."""
+
+    week: str
+    platform: str
+    assistant: str
+    question: str
+    option: str
+    sources: tuple[str, ...]
+    decision: str
+    count: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Selection:
+    """The part of all answers that a report is about: weeks from `first` to `last`, both included, and one platform or all."""
+
+    first: str
+    last: str
+    platform: str | None = None
+
+    @classmethod
+    def of(cls, today: date, *, weeks: int | None, platform: str | None, ended: bool = False) -> Selection:
+        """The last so many weeks, all where `weeks` is None; the running one among them unless only `ended` ones count."""
+        last = today - timedelta(weeks=1) if ended else today
+        first = week_of(last - timedelta(weeks=weeks - 1)) if weeks is not None else week_of(date(2000, 1, 3))
+        return cls(first=first, last=week_of(last), platform=platform)
+
+    def holds(self, tally: Tally) -> bool:
+        """Whether a tally belongs to the part."""
+        return self.spans(tally.week) and self.platform in {None, tally.platform}
+
+    def spans(self, week: str) -> bool:
+        """Whether a week belongs to the part. Weeks of ISO 8601 sort as text."""
+        return self.first <= week <= self.last
+
+
+def read_tallies(url: str) -> list[Tally]:
+    """Everything that was counted; raises ConfigurationError where there is no database, and StorageError."""
+    file = Path(url.removeprefix("sqlite:///"))
+    if url.startswith("sqlite:///") and not file.is_file():  # opening it would make one
+        raise ConfigurationError(
+            "There is no such database yet.", file=file, key="storage.url", remedy="It is made when a bot starts."
+        )
+    database = Database(url)
+    try:
+        return database.run_now(_all)
+    finally:
+        database.close()
+
+
+def _all(connection: Connection) -> list[Tally]:
+    if not inspect(connection).has_table(events.name):
+        return []
+    found = []
+    for row in connection.execute(select(events)).mappings():
+        values = dict(row)
+        values["sources"] = tuple(values["sources"].split())
+        found.append(Tally(**values))
+    return found

@@ -1,0 +1,29 @@
+"""`cafi rehearse …`: practise with the real bots, without a token and without anybody there."""
+
+from __future__ import annotations
+
+import asyncio
+
+import typer
+
+from bots.options import AgentsOption, Config, Kb, application, failing_calmly
+
+rehearse_app = typer.Typer(
+    no_args_is_help=True, help="Practise on this computer: the real bot, a stand-in for the platform."
+)
+
+
+@rehearse_app.command("telegram")
+def rehearse_telegram(config: Config = None, kb: Kb = None, agents: AgentsOption = None) -> None:
+    """Be a person on Telegram: the real bot against a stand-in, in the terminal, without a token.
+
+    Example: cafi rehearse telegram
+    """
+    with failing_calmly():
+        built = application(config, kb, agents)
+        from bots.logs import set_up_log
+        from bots.rehearsing.telegram import TelegramRehearsal
+        from bots.terminal import StandardTerminal
+
+        set_up_log("WARNING")
+        asyncio.run(TelegramRehearsal(settings=built.settings, terminal=StandardTerminal()).run())
