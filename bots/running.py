@@ -7,7 +7,8 @@ import logging
 import signal
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from typing import Protocol
+from typing import TYPE_CHECKING, Any, Protocol
+from urllib.parse import urlsplit
 
 from adapters.chat.privacy import Platform
 from bots.chats import Chats
@@ -15,6 +16,12 @@ from bots.compose import Application
 from bots.logs import set_up_log
 from bots.process import settle
 from engine.exceptions import ConfigurationError, StorageError
+
+if TYPE_CHECKING:
+    from telegram.ext import ExtBot
+
+    from adapters.telegram_adapter.adapter import TelegramBot
+    from bots.settings import TelegramSettings
 
 SWEEP_SECONDS = 600.0
 JUMP_SECONDS = 3600.0
@@ -38,41 +45,61 @@ async def serve(application: Application, say: Callable[[str], None]) -> None:
         chats = Chats(application=application)
         settle(application.session.engine)
         await chats.begin()
-        bots: list[Bot] = [telegram(chats)]
+        bots = begun(chats)
         for line in _configured(application):
             say(line)
         await _until_stopped(bots, chats)
 
 
-def telegram(chats: Chats) -> Bot:
+def begun(chats: Chats) -> list[Bot]:
+    """Every platform that is configured, and the web server where one of them is brought its updates."""
+    bot = telegram(chats)
+    if not bot.routes:
+        return [bot]
+    from bots.serving import WebServer
+
+    settings = chats.application.settings.telegram
+    return [WebServer(routes=bot.routes, host=settings.webhook_host, port=settings.webhook_port), bot]
+
+
+def telegram(chats: Chats) -> TelegramBot:
     """The Telegram bot; raises ConfigurationError."""
     settings = chats.application.settings.telegram
-    if settings.token is None:
-        raise ConfigurationError(
-            "No token is set.",
-            key="telegram.token",
-            remedy="Set CAFI_TELEGRAM__TOKEN; docs/howto/telegram.md tells how.",
-        )
     if settings.webhook_url and settings.webhook_secret is None:
         raise ConfigurationError(
             "A webhook needs a secret.", key="telegram.webhook_secret", remedy="Set CAFI_TELEGRAM__WEBHOOK_SECRET."
         )
-    try:
-        from adapters.telegram_adapter.adapter import TelegramBot, make_bot
-    except ImportError as error:
-        raise ConfigurationError(
-            "The package 'python-telegram-bot' is not installed.", key="telegram", remedy="Install cafi[telegram]."
-        ) from error
+    bot = telegram_account(settings)
+    from adapters.telegram_adapter.adapter import TelegramBot
+
     return TelegramBot(
-        bot=make_bot(settings.token.get_secret_value(), settings.base_url),
+        bot=bot,
         chat=chats.chat(Platform(id="telegram", name="Telegram")),
         store=chats.store,
         limits=chats.limits(),
         deliveries=settings.deliveries,
         slow_after=chats.application.settings.sessions.slow_after_seconds,
         webhook_url=settings.webhook_url,
+        webhook_path=urlsplit(settings.webhook_url).path or "/",
         webhook_secret="" if settings.webhook_secret is None else settings.webhook_secret.get_secret_value(),
     )
+
+
+def telegram_account(settings: TelegramSettings) -> ExtBot[Any]:
+    """The bot's account on Telegram; nothing is sent yet. Raises ConfigurationError."""
+    if settings.token is None:
+        raise ConfigurationError(
+            "No token is set.",
+            key="telegram.token",
+            remedy="Set CAFI_TELEGRAM__TOKEN; docs/howto/telegram.md tells how.",
+        )
+    try:
+        from adapters.telegram_adapter.adapter import make_bot
+    except ImportError as error:
+        raise ConfigurationError(
+            "The package 'python-telegram-bot' is not installed.", key="telegram", remedy="Install cafi[telegram]."
+        ) from error
+    return make_bot(settings.token.get_secret_value(), settings.base_url)
 
 
 async def _until_stopped(bots: list[Bot], chats: Chats) -> None:

@@ -65,7 +65,7 @@ REFINED = {"citations": ["sleep"], "basis": "source", "reply": "Sleep often chan
 Script = Mapping[str, Answer | list[Answer] | Callable[[Prompt], Answer]]
 
 
-def scripted(script: Script) -> ScriptedModel:
+def scripted(script: Script, *, latency: float = 0.0) -> ScriptedModel:
     """A model that answers by role (a role's prefix serves too); a list is used up, its last entry repeats."""
     rest = {role: list(answer) if isinstance(answer, list) else answer for role, answer in script.items()}
 
@@ -78,7 +78,7 @@ def scripted(script: Script) -> ScriptedModel:
             return chosen
         return chosen(prompt)
 
-    return ScriptedModel(answer)
+    return ScriptedModel(answer, latency=latency)
 
 
 def _default(prompt: Prompt) -> Answer:

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+from adapters.chat.feedback_port import FeedbackPort
 from adapters.telegram_adapter.adapter import TelegramBot
 from bots.chats import Chats
-from bots.rehearsing.telegram_world import Person, TelegramServer
+from bots.compose import Application
+from bots.rehearsing.telegram_world import Person, Shown, TelegramServer
 from bots.running import telegram
-from bots.settings import SessionSettings, StorageSettings, TelegramSettings
+from bots.settings import CafiSettings, SessionSettings, StorageSettings, TelegramSettings
 from engine.models.scripted import ScriptedModel
 from tests.team import application
 
 BEGIN = "I understand, begin"
+EAGER = {"messages_a_minute": 1_000, "waiting_messages": 100}
+"""Settings of sessions for tests that write faster than people do."""
 
 
 def chats_in(
@@ -32,7 +37,16 @@ def chats_in(
         ),
         **settings,
     )
+    vars(built).update(_shipped())
     return Chats(application=built)
+
+
+@cache
+def _shipped() -> dict[str, Any]:
+    """What is read from shipped files and never changes: read once for all tests, as it takes half a second."""
+    parts = ("lexicon", "synonyms", "vectors", "stakes", "urgency_rules", "urgency_classifier", "prompts")
+    whole = Application(settings=CafiSettings(agents="builtin"))
+    return {name: getattr(whole, name) for name in parts}
 
 
 @asynccontextmanager
@@ -41,15 +55,18 @@ async def running(
     folder: Path,
     model: ScriptedModel | None = None,
     telegram_settings: Mapping[str, Any] | None = None,
+    feedback: FeedbackPort | None = None,
+    real_feedback: bool = False,
     **settings: Any,
 ) -> AsyncIterator[TelegramBot]:
     """The bot, until the end of the block."""
     chosen = TelegramSettings(token=fake.token, base_url=fake.base_url, **(telegram_settings or {}))
     chats = chats_in(folder, model, telegram=chosen, **settings)
+    if not real_feedback:
+        vars(chats)["feedback"] = feedback  # in place of what the property would build
     async with chats.application.closing:
         await chats.begin()
         bot = telegram(chats)
-        assert isinstance(bot, TelegramBot)
         task = asyncio.create_task(bot.run())
         try:
             yield bot
@@ -68,3 +85,43 @@ async def agreed(fake: TelegramServer, person: Person, *, chat: Any = None) -> N
     welcome = fake.replies(where)[-1]
     fake.press(person, welcome.id, BEGIN, **place)
     await fake.wait_for(lambda: len(fake.replies(where)) > before + 1)
+
+
+async def asked(fake: TelegramServer, person: Person, text: str, *, replies: int = 1, **place: Any) -> list[Shown]:
+    """What the bot answers to a message: so many replies. `place`: as of `write`."""
+    before = _seen(fake, person, place)
+    fake.write(person, text, **place)
+    return await _new(fake, person, place, before, replies)
+
+
+async def pressed(
+    fake: TelegramServer, person: Person, message: Shown, button: str, *, replies: int = 1, **place: Any
+) -> list[Shown]:
+    """What the bot answers to a button."""
+    before = _seen(fake, person, place)
+    fake.press(person, message.id, button, **place)
+    return await _new(fake, person, place, before, replies)
+
+
+async def quiet(fake: TelegramServer, bot: TelegramBot) -> None:
+    """Everything that has been written is seen to."""
+    await fake.wait_for(lambda: fake.pending() == 0)
+    async with asyncio.timeout(10):
+        await bot.dispatch.idle()
+
+
+def texts(shown: Iterable[Shown]) -> list[str]:
+    """Only the words."""
+    return [one.text for one in shown]
+
+
+def _seen(fake: TelegramServer, person: Person, place: Mapping[str, Any]) -> int:
+    return len(fake.replies(place.get("chat") or person))
+
+
+async def _new(
+    fake: TelegramServer, person: Person, place: Mapping[str, Any], before: int, replies: int
+) -> list[Shown]:
+    where = place.get("chat") or person
+    await fake.wait_for(lambda: len(fake.replies(where)) >= before + replies)
+    return fake.replies(where)[before:]

@@ -5,6 +5,7 @@ Adapters translate: what a person did becomes an `Incoming`, a `Showing` becomes
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 
@@ -22,6 +23,7 @@ from adapters.chat.texts import ChatTexts, Languages
 from adapters.chat.turns import WISHES, Turns
 from adapters.session import Session
 
+_COUNTED_FROM = 1_000_000
 Handler = Callable[[ChatState, Incoming], Showings]
 
 
@@ -76,7 +78,9 @@ class Chat:
     def start(self, incoming: Incoming) -> ChatState:
         """A new chat, in the language of the person's platform where there are texts for it."""
         language = self.languages.known(incoming.language)
-        return ChatState(session=replace(self.session.start(), language=language))
+        # Answers are counted from anywhere, so that buttons from before an erasure belong to none of them.
+        answered = secrets.randbelow(_COUNTED_FROM)
+        return ChatState(session=replace(self.session.start(), language=language), answered=answered)
 
     def texts(self, state: ChatState) -> ChatTexts:
         """The texts in the chat's language."""
@@ -84,6 +88,8 @@ class Chat:
 
     async def handle(self, state: ChatState, incoming: Incoming) -> Showings:
         """What is shown for one thing a person did; the last showing carries the state after it."""
+        if (alarm := self._alarm(state, incoming)) is not None:
+            yield alarm
         if self.consent.due(state, incoming):
             shown = self.consent.hold(state, incoming)
         elif incoming.wordless and not incoming.command:
@@ -97,18 +103,13 @@ class Chat:
 
     def refuse(self, state: ChatState, incoming: Incoming) -> Showing:
         """What is shown for a message beyond the limits, which is not kept: the referral where it calls for one."""
-        referral = None if incoming.command else self.session.referral_now(state.session, incoming.text)
-        if referral is not None:
-            return Showing(text=referral.text, referral=True, private=True)
-        return Showing(text=self.texts(state).too_many, private=True)
+        return self._referral(state, incoming) or Showing(text=self.texts(state).too_many, private=True)
 
     def cannot_take(self, incoming: Incoming) -> Showing:
         """What is shown while nothing can be stored: help that is near, and the referral where it is called for."""
         state = self.start(incoming)
-        referral = None if incoming.command else self.session.referral_now(state.session, incoming.text)
-        if referral is not None:
-            return Showing(text=referral.text, referral=True, private=True)
-        return Showing(text=self.texts(state).cannot_take.format(emergency=self.pages.emergency(state)), private=True)
+        said = self.texts(state).cannot_take.format(emergency=self.pages.emergency(state))
+        return self._referral(state, incoming) or Showing(text=said, private=True)
 
     def sorry(self, state: ChatState) -> Showing:
         """What is shown when something failed on our side."""
@@ -117,6 +118,17 @@ class Chat:
     def working(self, state: ChatState) -> Showing:
         """What is shown when a turn is slow."""
         return Showing(text=self.texts(state).working, private=True, brief=True)
+
+    def _alarm(self, state: ChatState, incoming: Incoming) -> Showing | None:
+        """The referral for words of danger behind a command, which would not read them. Messages see to it themselves."""
+        return None if incoming.command in {"", "ask"} else self._referral(state, incoming)
+
+    def _referral(self, state: ChatState, incoming: Incoming) -> Showing | None:
+        """The referral, where somebody's own words call for it; a topic's name is not their own."""
+        if not incoming.text or (incoming.command in {"start", "topic"} and self.turns.as_question(state, incoming)):
+            return None
+        referral = self.session.referral_now(state.session, incoming.text)
+        return None if referral is None else Showing(text=referral.text, referral=True, private=True)
 
     # --- What is neither a page nor a turn --------------------------------------------------------------------------
 

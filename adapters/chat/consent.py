@@ -10,6 +10,7 @@ from adapters.chat.showing import Button, Rows, Showing, Showings
 from adapters.chat.state import ChatState
 from adapters.chat.texts import ChatTexts
 from adapters.chat.turns import Turns
+from engine.types import UrgencyLevel
 
 WITHOUT = frozenset(
     {"start", "help", "crisis", "country", "language", "privacy", "whocanread", "forget", "stop", "consent", "decline"}
@@ -31,10 +32,12 @@ class Consent:
     async def hold(self, state: ChatState, incoming: Incoming) -> Showings:
         """The disclaimer; the question waits, the crisis referral does not."""
         text = "" if incoming.wordless else self.turns.as_question(state, incoming)
-        if text and not incoming.command:
+        if text and incoming.command in {"", "ask"}:
             referral = self.turns.session.referral_now(state.session, text)
             if referral is not None:
                 yield Showing(text=referral.text, referral=True, private=True)
+                # It is one line when the question's turn comes: the whole of it has just been shown.
+                state = replace(state, session=replace(state.session, since_referral=0, was_urgent=True))
         said, again = self.pages.texts(state), bool(state.waiting) and incoming.command != "start"
         state = replace(state, waiting=text or state.waiting)
         if again:
@@ -62,7 +65,9 @@ class Consent:
         if not question:
             yield Showing(text=said.consented, private=True, state=state)
             return
-        yield Showing(text=said.consented_with_question, private=True)
+        first = self.turns.session.engine.assess_now(state.session.conversation, question)
+        if first.level is not UrgencyLevel.URGENT:  # nothing comes before the referral
+            yield Showing(text=said.consented_with_question, private=True)
         async for showing in self.turns.message(state, replace(incoming, command="", text=question, about=None)):
             yield showing
 
@@ -87,4 +92,5 @@ class Consent:
     def _about(self, state: ChatState, said: ChatTexts) -> str:
         settings = self.pages.assistant(state).settings
         emergency = self.pages.emergency(state)
-        return said.welcome.format(name=settings.name, condition=settings.condition, emergency=emergency)
+        condition = said.conditions.get(settings.condition, settings.condition)
+        return said.welcome.format(name=settings.name, condition=condition, emergency=emergency)

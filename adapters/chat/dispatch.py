@@ -169,9 +169,9 @@ class Dispatch:
         try:
             async with aclosing(_iterated(self.chat.handle(state, waiting.incoming))) as showings:
                 async for showing in showings:
-                    ended = showing.state is not None or showing.erased
-                    if ended:
+                    if showing.state is not None or showing.erased:
                         await self._deliver(line, waiting, showing)
+                        ended = True
                     else:
                         await self._show(waiting.incoming, showing)
         except (Gone, StorageError):
@@ -259,10 +259,11 @@ class Dispatch:
         except Exception as error:
             _log.warning("a notice could not be shown: %s", type(error).__name__)
 
-    def _later(self, work: Coroutine[Any, Any, None]) -> None:
+    def _later(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        return task
 
     async def _persistently(self, work: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
         """Try until the database takes it: what was shown must not be forgotten because the disk is full."""
@@ -281,10 +282,11 @@ class Dispatch:
 
 
 class _Slow:
-    """Says that it takes longer when a turn is slow."""
+    """Says that it takes longer when a turn is slow; not after the turn is over."""
 
     def __init__(self, dispatch: Dispatch, incoming: Incoming, state: ChatState) -> None:
         self._dispatch, self._incoming, self._state = dispatch, incoming, state
+        self._saying: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> None:
         loop = asyncio.get_running_loop()
@@ -292,10 +294,12 @@ class _Slow:
 
     async def __aexit__(self, *exc: object) -> None:
         self._timer.cancel()
+        if self._saying is not None:
+            self._saying.cancel()
 
     def _say(self) -> None:
         showing = self._dispatch.chat.working(self._state)
-        self._dispatch._later(self._dispatch._shown(self._incoming, showing))
+        self._saying = self._dispatch._later(self._dispatch._shown(self._incoming, showing))
 
 
 async def _iterated(showings: AsyncIterator[Showing]) -> AsyncGenerator[Showing, None]:

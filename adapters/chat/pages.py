@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from adapters.chat.incoming import Incoming
 from adapters.chat.origin import origin
 from adapters.chat.privacy import Platform, PrivacyFacts, what_is_kept, who_can_read
-from adapters.chat.showing import Button, Rows, Showing, Showings
+from adapters.chat.showing import BUTTON_BYTES, Button, Rows, Showing, Showings
 from adapters.chat.state import Answered, ChatState
 from adapters.chat.texts import ChatTexts, Languages
 from adapters.session import Session
@@ -16,6 +17,7 @@ from engine.attempt import Assistant
 from engine.types import Role
 
 TOPICS_A_PAGE = 8
+_LONGEST_TOPIC = BUTTON_BYTES - len(Button(label="", command="topic").code())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,10 +59,16 @@ class Pages:
         pages = -(-len(sources) // TOPICS_A_PAGE)
         page = int(incoming.text) % pages if incoming.text.isdecimal() and len(incoming.text) < 6 and pages else 0
         chosen = sources[page * TOPICS_A_PAGE : (page + 1) * TOPICS_A_PAGE]
-        rows = [(Button(label=source.title, command="topic", argument=source.id),) for source in chosen]
+        rows = [(Button(label=source.title, command="topic", argument=topic_code(source.id)),) for source in chosen]
         if pages > 1:
             rows.append((Button(label=said.buttons.topics, command="topics", argument=str((page + 1) % pages)),))
         yield Showing(text=said.topics, buttons=tuple(rows), private=True, state=state)
+
+    def topic_title(self, state: ChatState, code: str) -> str:
+        """The title of the source that a topic's button or link names; empty for one that is not there (any more)."""
+        sources = self.assistant(state).knowledge.sources
+        named = sources.get(code) or next((one for one in sources.values() if topic_code(one.id) == code), None)
+        return "" if named is None else named.title
 
     async def source(self, state: ChatState, incoming: Incoming) -> Showings:
         """The passages that an answer comes from."""
@@ -124,6 +132,14 @@ class Pages:
         said = self.texts(state)
         text = who_can_read(self.facts, self.platform, said, private=incoming.private)
         yield Showing(text=text, title=said.whocanread.title, private=True, state=state)
+
+
+def topic_code(source: str) -> str:
+    """A source's id as a button carries it: ids that are too long end in a hash, others stay as they are."""
+    if len(source) <= _LONGEST_TOPIC:
+        return source
+    hashed = hashlib.blake2b(source.encode(), digest_size=8).hexdigest()
+    return f"{source[: _LONGEST_TOPIC - len(hashed) - 1]}~{hashed}"
 
 
 def _words_of(state: ChatState, about: Answered) -> str:

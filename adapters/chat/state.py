@@ -35,7 +35,7 @@ class Answered:
 class ChatState:
     """A chat between messages.
 
-    `waiting`: the question sent before consent. `answered`: how many answers were given in all; `answers`: the last few.
+    `waiting`: the question sent before consent. `answered`: the last answer's number; `answers`: the last few.
     `since_asked`: answers since feedback was asked for; `since_referral`: answers since the crisis referral, if any.
     `told_quoting`: they know that today's answers are quotations only.
     """

@@ -77,6 +77,8 @@ class ButtonTexts(Strict):
     crisis: str
     topics: str
     skip: str
+    yes: str
+    no: str
 
 
 class BotTexts(Strict):
@@ -132,6 +134,7 @@ class ChatTexts(Strict):
     """All of one language. Braces name what is put in."""
 
     language: str
+    conditions: dict[str, str] = {}
     welcome: str
     not_end_to_end: str
     ask_consent: str

@@ -73,8 +73,8 @@ class Turns:
         """What somebody wants to know: their words, or the question that a topic stands for."""
         if incoming.command not in {"start", "topic"}:
             return incoming.text if incoming.command in {"", "ask"} else ""
-        source = self.pages.assistant(state).knowledge.get(incoming.text)
-        return "" if source is None else self.pages.texts(state).topic_question.format(title=source.title)
+        title = self.pages.topic_title(state, incoming.text)
+        return self.pages.texts(state).topic_question.format(title=title) if title else ""
 
     async def _turn(
         self, state: ChatState, incoming: Incoming, turn: AsyncIterator[Outgoing], *, quoting: bool
@@ -83,7 +83,8 @@ class Turns:
         async for outgoing in turn:
             if outgoing.turn is None or outgoing.state is None:
                 # `safe` without a question that waits shows contacts and is no turn.
-                yield _referral(outgoing, said, state if incoming.command == "safe" else None)
+                noted = incoming.command == "safe"
+                yield _referral(outgoing, said, state if noted else None, asks=not noted)
                 continue
             before, state = state, state.after(outgoing.state, outgoing.turn)
             await self.spending.add(outgoing.turn.usage)
@@ -125,6 +126,9 @@ class Turns:
             return Button(label=label, command=command, argument=argument, about=number)
 
         labels = said.buttons
+        if turn.conversation.offer is not None:
+            # What the engine understands as a yes and a no is English, whatever the button says.
+            return ((button("ask", labels.yes, "yes"), button("ask", labels.no, "no")),)
         rest = [button("more", labels.more)]
         if turn.reply.citations:
             rest.append(button("source", labels.source))
@@ -137,8 +141,8 @@ class Turns:
         return tuple(rows)
 
 
-def _referral(outgoing: Outgoing, said: ChatTexts, state: ChatState | None) -> Showing:
-    buttons = ((Button(label=said.buttons.safe, command="safe"),),) if outgoing.text else ()
+def _referral(outgoing: Outgoing, said: ChatTexts, state: ChatState | None, *, asks: bool = True) -> Showing:
+    buttons = ((Button(label=said.buttons.safe, command="safe"),),) if outgoing.text and asks else ()
     return Showing(text=outgoing.text, referral=True, private=True, buttons=buttons, state=state, turn=outgoing.turn)
 
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Sequence
+import re
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 from starlette.routing import Route
-from telegram.error import InvalidToken, TelegramError
+from telegram.error import BadRequest, InvalidToken, RetryAfter, TelegramError
 from telegram.ext import ExtBot
 from telegram.request import HTTPXRequest
 
@@ -26,6 +28,9 @@ from adapters.telegram_adapter.webhook import Webhook
 from engine.exceptions import ConfigurationError
 
 _CONNECTIONS = 64
+FIRST_WAIT = 1.0
+"""Half the seconds between the first two attempts to reach Telegram at the start; then twice as long each time."""
+_TOKEN = re.compile(r"\d+:[\w-]+", re.ASCII)
 _log = logging.getLogger("cafi.telegram")
 
 
@@ -37,19 +42,45 @@ def quiet_library() -> None:
 
 
 def make_bot(token: str, base_url: str = "") -> ExtBot[Any]:
-    """The library's bot; `base_url` is another Bot API server's address, such as http://127.0.0.1:8081/bot."""
+    """The library's bot; `base_url` is another Bot API server's address, such as http://127.0.0.1:8081/bot.
+
+    Raises ConfigurationError for what cannot be a token.
+    """
     quiet_library()
     # The library's own name for waits is changing its type, and warns about it on every 429 until one has chosen.
     os.environ.setdefault("PTB_TIMEDELTA", "true")
     kwargs: dict[str, Any] = {"base_url": base_url} if base_url else {}
+    if not _TOKEN.fullmatch(token.strip()):
+        raise _wrong_token("This cannot be a Telegram token: one is a number, a colon, and letters after it.")
+    return ExtBot(token.strip(), request=HTTPXRequest(connection_pool_size=_CONNECTIONS, pool_timeout=30.0), **kwargs)
+
+
+@asynccontextmanager
+async def introduced(bot: ExtBot[Any]) -> AsyncIterator[str]:
+    """The bot's username, for calls of an operator's within the block.
+
+    Raises ConfigurationError for a token that nobody knows and for a server that cannot be reached, at once.
+    """
     try:
-        return ExtBot(
-            token,
-            request=HTTPXRequest(connection_pool_size=_CONNECTIONS, pool_timeout=30.0),
-            **kwargs,
-        )
+        await bot.initialize()
+        yield bot.username
     except InvalidToken as error:
         raise _wrong_token() from error
+    except RetryAfter as error:
+        seconds = int(error._retry_after.total_seconds())
+        raise ConfigurationError(
+            f"Telegram asks to wait for {seconds} seconds.", remedy="Wait, then repeat it."
+        ) from error
+    except BadRequest as error:
+        raise ConfigurationError(f"Telegram refuses: {error.message}.", remedy="Check config/chat/.") from error
+    except TelegramError as error:
+        raise ConfigurationError(
+            f"Telegram cannot be reached ({type(error).__name__}).",
+            key="telegram.base_url",
+            remedy="Check this computer's network; without telegram.base_url, api.telegram.org is asked.",
+        ) from error
+    finally:
+        await bot.shutdown()
 
 
 @dataclass(kw_only=True)
@@ -114,6 +145,7 @@ class TelegramBot:
                 ).run()
         finally:
             await self.dispatch.aclose()
+            await intake.aclose()
             await self._updates.shutdown()
             await self.bot.shutdown()
 
@@ -125,16 +157,17 @@ class TelegramBot:
                 await self.bot.initialize()
                 return Me(id=self.bot.id, username=self.bot.username)
             except InvalidToken as error:
+                await self.bot.shutdown()
                 raise _wrong_token() from error
             except TelegramError as error:
                 failures += 1
                 if failures == 1:
                     _log.warning("Telegram cannot be reached (%s); trying on", type(error).__name__)
-                await wait(min(2.0**failures, 30.0), self.stopping)
+                await wait(min(FIRST_WAIT * 2.0**failures, 30.0), self.stopping)
         return None
 
     async def _announce(self, url: str) -> None:
-        """Tell Telegram how updates reach us."""
+        """Tell Telegram how updates reach us. Raises ConfigurationError for an address that Telegram does not take."""
         while not self.stopping.is_set():
             try:
                 if url:
@@ -142,12 +175,19 @@ class TelegramBot:
                 else:
                     await self.bot.delete_webhook()
                 return
+            except InvalidToken as error:
+                raise _wrong_token() from error
+            except BadRequest as error:
+                raise ConfigurationError(
+                    f"Telegram does not take the webhook: {error.message}.",
+                    key="telegram.webhook_url",
+                    remedy="It is an https address that Telegram can reach, on port 443, 80, 88 or 8443; "
+                    "telegram.webhook_secret holds letters, digits, _ and - only.",
+                ) from error
             except TelegramError as error:
                 _log.warning("Telegram did not take the way updates come (%s); trying on", type(error).__name__)
                 await wait(5.0, self.stopping)
 
 
-def _wrong_token() -> ConfigurationError:
-    return ConfigurationError(
-        "Telegram does not know this token.", key="telegram.token", remedy="Copy it from @BotFather, whole."
-    )
+def _wrong_token(problem: str = "Telegram does not know this token.") -> ConfigurationError:
+    return ConfigurationError(problem, key="telegram.token", remedy="Copy it from @BotFather, whole.")

@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from telegram.error import TelegramError
@@ -29,6 +29,7 @@ class Intake:
     me: Me
     dispatch: Dispatch
     store: ChatStore
+    _notices: set[asyncio.Task[None]] = field(default_factory=set)
 
     @property
     def cursor(self) -> str:
@@ -43,19 +44,20 @@ class Intake:
         meant = [one for one in map(self._meaning, updates) if one is not None]
         arrived = [one for one in meant if isinstance(one, Incoming)]
         try:
-            await self.dispatch.take(arrived, None if last is None else (self.cursor, last))
+            # Votes and farewells first: both may be repeated when a message that came with them cannot be stored.
             for one in meant:
                 if isinstance(one, Vote):
                     await self._vote(one)
                 elif isinstance(one, Left):
                     await self.store.erase(one.identity)
+            await self.dispatch.take(arrived, None if last is None else (self.cursor, last))
         except StorageError:
             for incoming in arrived:
                 self.dispatch.apologise(incoming)
             raise
         for one in meant:
             if isinstance(one, NotYours):
-                await self._not_yours(one)
+                self._later(one)
 
     def _meaning(self, update: object) -> Meaning:
         try:
@@ -70,6 +72,18 @@ class Intake:
         feedback = self.dispatch.chat.feedback
         if poll is not None and feedback is not None and vote.option < len(poll.options):
             await feedback.chosen(poll.about, PLATFORM, poll.question, poll.options[vote.option][0])
+
+    def _later(self, press: NotYours) -> None:
+        """Nobody's messages wait until somebody else has read a notice."""
+        task = asyncio.create_task(self._not_yours(press))
+        self._notices.add(task)
+        task.add_done_callback(self._notices.discard)
+
+    async def aclose(self) -> None:
+        """Leave notices that nobody has read."""
+        for task in self._notices:
+            task.cancel()
+        await asyncio.gather(*self._notices, return_exceptions=True)
 
     async def _not_yours(self, press: NotYours) -> None:
         languages = self.dispatch.chat.languages

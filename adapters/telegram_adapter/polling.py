@@ -20,6 +20,9 @@ from engine.exceptions import ConfigurationError, StorageError
 POLL_SECONDS = 30
 FAR = 100_000
 """Numbers of updates begin anew after a quiet week; further below the last one than this, they are new ones."""
+CONFLICT_SECONDS = 5.0
+_MOST = 2**63
+_MOST_WAIT = 30.0
 _log = logging.getLogger("cafi.telegram")
 
 
@@ -46,12 +49,14 @@ class Polling:
                 last = max((number for one in updates if (number := _number(one)) is not None), default=None)
                 if new or last is not None:
                     await self.intake.take(new, last)
+                if updates and last is None:  # nothing can be acknowledged: it would come again at once
+                    await wait(_MOST_WAIT, self.stopping)
                 offset, failures = (offset if last is None else last + 1), 0
                 taken = None if last is None else taken
             except StorageError as error:
                 _log.error("%s", error)
                 failures += 1
-                await wait(min(2.0 ** min(failures, 5), 30.0), self.stopping)
+                await wait(min(2.0 ** min(failures, 5), _MOST_WAIT), self.stopping)
             except TelegramError as error:
                 failures += 1
                 await wait(_pause(error, failures), self.stopping)
@@ -76,7 +81,10 @@ class Polling:
             await asyncio.wait({asking, stop}, return_when=asyncio.FIRST_COMPLETED)
             if not asking.done():
                 return []
-            updates: object = await asking
+            try:
+                updates: object = await asking
+            except RecursionError:  # brackets without end, which the library does not foresee
+                raise TelegramError("an answer of another form") from None
             return updates if isinstance(updates, list) else []
         finally:
             for task in (asking, stop):
@@ -86,7 +94,7 @@ class Polling:
 
 def _number(update: object) -> int | None:
     number = update.get("update_id") if isinstance(update, Mapping) else None
-    return number if isinstance(number, int) else None
+    return number if isinstance(number, int) and 0 <= number < _MOST else None
 
 
 def _known(update: object, taken: int | None) -> bool:
@@ -104,8 +112,10 @@ def _pause(error: TelegramError, failures: int) -> float:
     if isinstance(error, RetryAfter):
         return error._retry_after.total_seconds()
     if isinstance(error, Conflict):
-        _log.error("Another program asks for this bot's updates. Stop it, or remove its webhook: cafi telegram setup")
-        return 5.0
+        _log.error(
+            "Another program asks for this bot's updates, or has set a webhook. Stop it; then start this one anew."
+        )
+        return CONFLICT_SECONDS
     if failures in {1, 5} or failures % 50 == 0:
         _log.warning("Telegram cannot be reached (%s); trying on", type(error).__name__)
-    return min(0.5 * 2.0 ** min(failures, 6), 30.0)
+    return min(0.5 * 2.0 ** min(failures, 6), _MOST_WAIT)

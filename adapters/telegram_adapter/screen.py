@@ -20,7 +20,7 @@ from telegram import (
     ReplyParameters,
 )
 from telegram.constants import ChatAction, MessageLimit
-from telegram.error import BadRequest, ChatMigrated, Forbidden, NetworkError, RetryAfter, TelegramError
+from telegram.error import BadRequest, ChatMigrated, Forbidden, InvalidToken, RetryAfter, TelegramError
 from telegram.ext import ExtBot
 
 from adapters.chat.incoming import Incoming
@@ -34,7 +34,8 @@ WAIT_SECONDS = (1.0, 2.0, 5.0, 10.0, 30.0)
 """Waits after failures of the network."""
 _CAPTION = int(MessageLimit.CAPTION_LENGTH)
 _TEXT = int(MessageLimit.MAX_TEXT_LENGTH)
-_MENTION = re.compile(r"@(?=\w)")
+_MENTION = re.compile(r"(?<![A-Za-z0-9_])@(?=\w)")
+"""What Telegram would turn into a name that is called; the @ inside an address of electronic mail is none."""
 _NOBODY = ("chat not found", "user is deactivated", "bot was kicked", "group chat was deactivated", "have no rights",
            "not enough rights", "chat_write_forbidden", "topic_closed", "need administrator rights")  # fmt: skip
 _log = logging.getLogger("cafi.telegram")
@@ -61,12 +62,14 @@ class TelegramScreen:
         if showing.brief and incoming.command == "thumb" and incoming.place.get("callback"):
             return [Message(method="toast", content={"id": incoming.place["callback"], "text": showing.text})]
         where = _where(incoming)
-        found = [_picture(where, picture.path, picture.text) for picture in showing.pictures]
+        found = [one for picture in showing.pictures for one in _picture(where, picture.path, picture.text)]
         found += [Message(method="text", content={**where, **one}) for one in _texts(showing)]
         if showing.poll is not None:
             found.append(_poll(where, showing.poll.text, [text for _, text in showing.poll.options]))
         elif found and showing.buttons:
             found[-1].content["reply_markup"] = keyboard(showing.buttons)
+        if incoming.command == "thumb" and incoming.place.get("callback"):
+            found.insert(0, Message(method="toast", content={"id": incoming.place["callback"], "text": ""}))
         return found
 
     async def send(self, part: Message) -> str | None:
@@ -83,7 +86,11 @@ class TelegramScreen:
         except BadRequest as error:
             self._mend(part, error)
             raise NotNow(0) from None
-        except NetworkError:
+        except InvalidToken:
+            # The message waits on disk until the operator has put the new token in.
+            _log.error("Telegram does not know the token (any more); ask @BotFather for a new one")
+            raise NotNow(WAIT_SECONDS[-1]) from None
+        except TelegramError:
             part.failures += 1
             raise NotNow(WAIT_SECONDS[min(part.failures, len(WAIT_SECONDS)) - 1]) from None
 
@@ -92,13 +99,18 @@ class TelegramScreen:
         if part.method == "toast":
             # A press that is too old to be answered needs no thanks.
             with suppress(BadRequest):
-                await self.bot.answer_callback_query(content["id"], text=content["text"][:200])
+                await self.bot.answer_callback_query(content["id"], text=content["text"][:200] or None)
+            return None
+        if part.method == "nothing":
             return None
         if part.method == "poll":
             sent = await self.bot.send_poll(**content)
             return None if sent.poll is None else sent.poll.id
         if part.method == "picture":
-            photo = await asyncio.to_thread(Path(content.pop("path")).read_bytes)
+            try:
+                photo = await asyncio.to_thread(Path(content.pop("path")).read_bytes)
+            except OSError:
+                raise BadRequest("the file cannot be read") from None
             await self.bot.send_photo(photo=photo, **content)
             return None
         await self.bot.send_message(link_preview_options=LinkPreviewOptions(is_disabled=True), **content)
@@ -109,35 +121,42 @@ class TelegramScreen:
         said = error.message.casefold()
         if "thread not found" in said and part.content.pop("message_thread_id", None) is not None:
             return
-        if any(sign in said for sign in _NOBODY):
-            raise Gone from None
         if part.method == "picture":
-            # A picture that cannot be shown is told in words.
+            # A picture that cannot be shown, or not in this group, is told in words.
             part.method = "text"
             part.content.pop("path")
             part.content["text"] = part.content.pop("caption")
             return
+        if any(sign in said for sign in _NOBODY):
+            raise Gone from None
         for name in ("entities", "reply_markup"):
             if part.content.pop(name, None) is not None:
                 _log.warning("Telegram refused a message with %s; it is sent without", name)
                 return
-        raise error
+        if part.method != "poll":
+            raise error
+        _log.warning("Telegram refused a poll; it is left out")
+        part.method = "nothing"
 
     @asynccontextmanager
     async def busy(self, incoming: Incoming) -> AsyncIterator[None]:
         """The typing sign, for as long as it is entered; a pressed button stops spinning."""
-        task = asyncio.create_task(self._typing(incoming))
+        typing = asyncio.create_task(self._typing(incoming))
+        stilling = asyncio.create_task(self._still(incoming))
         try:
             yield
         finally:
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
+            typing.cancel()
+            await asyncio.gather(typing, stilling, return_exceptions=True)
 
-    async def _typing(self, incoming: Incoming) -> None:
+    async def _still(self, incoming: Incoming) -> None:
+        """A press has arrived. Thumbs are thanked for at the same time, later."""
         callback = incoming.place.get("callback")
         if callback and incoming.command != "thumb":
             with suppress(TelegramError):
                 await self.bot.answer_callback_query(str(callback))
+
+    async def _typing(self, incoming: Incoming) -> None:
         while True:
             with suppress(TelegramError):
                 await self.bot.send_chat_action(
@@ -170,9 +189,14 @@ def _texts(showing: Showing) -> list[dict[str, Any]]:
     return pieces
 
 
-def _picture(where: dict[str, Any], path: str, text: str) -> Message:
-    caption = split_text(plain(text), _CAPTION, utf16_units)[:1]
-    return Message(method="picture", content={**where, "path": path, "caption": "".join(caption)})
+def _picture(where: dict[str, Any], path: str, text: str) -> list[Message]:
+    """A picture with what it shows below it, and what the caption cannot hold after it."""
+    caption, *rest = split_text(plain(text), _CAPTION, utf16_units) or [""]
+    more = split_text(" ".join(rest), _TEXT, utf16_units)
+    return [
+        Message(method="picture", content={**where, "path": path, "caption": caption}),
+        *(Message(method="text", content={**where, "text": one}) for one in more),
+    ]
 
 
 def _poll(where: dict[str, Any], question: str, options: Sequence[str]) -> Message:

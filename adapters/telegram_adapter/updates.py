@@ -7,7 +7,7 @@ Nothing of an update ever goes into a log.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -27,6 +27,8 @@ _WORDLESS = (
 )  # fmt: skip
 _ALWAYS_OURS = frozenset(COMMANDS) - {"start", "help", "stop", "ask", "language", "feedback", "privacy"}
 """Commands answered in groups without our name: other bots have the rest as well."""
+_NOTHING = re.compile(r"^\W+$")
+"""What is left of a message that held nothing but our name."""
 _COMMAND = re.compile(r"/([a-z_]{1,32})(?:@(\w+))?(?:\s+|$)", re.I)
 
 Fields: TypeAlias = Mapping[str, Any]
@@ -69,7 +71,10 @@ Meaning: TypeAlias = Incoming | Vote | Left | NotYours | None
 def read(update: object, me: Me) -> Meaning:
     """What an update means for us; None for what does not concern us. Raises ValueError for what is no update."""
     try:
-        return _read(_fields(update), me)
+        fields = _fields(update)
+        if not isinstance(fields["update_id"], int):  # without its number it could not be told from another
+            raise TypeError("no number")
+        return _read(fields, me)
     except (KeyError, TypeError, AttributeError, OverflowError) as error:
         raise ValueError("an update of another form") from error
 
@@ -93,27 +98,31 @@ def _message(message: Fields, me: Me, *, edited: bool = False) -> Incoming | Non
     # Other bots, channels and anonymous administrators: nobody of whom could be kept apart from others.
     if sender is None or sender.get("is_bot") or "sender_chat" in message or chat["type"] == "channel":
         return None
-    text = str(message.get("text", message.get("caption", "")))
-    wordless = not text and any(kind in message for kind in _WORDLESS)
-    if not text and not wordless:
+    written = _text(message.get("text", message.get("caption", "")))
+    holds_more = any(kind in message for kind in _WORDLESS)
+    if not written and not holds_more:
         return None
     private = chat["type"] == "private"
-    entities = message.get("entities", message.get("caption_entities", ()))
-    command, argument, named = _command(text, me)
-    if not private:
-        if not (named or command in _ALWAYS_OURS or _to_us(message, me) or _mentioned(text, entities, me)):
+    calls = list(_calls(written, message.get("entities", message.get("caption_entities", ())), me))
+    command, text, named = _command(written, me)
+    if named is False:
+        if not private:  # another bot's command
             return None
-        text = _without_mentions(text, me)
-    if named is False:  # another bot's command
+        named = True
+    if not private and not (named or command in _ALWAYS_OURS or calls or _to_us(message, me)):
         return None
+    if calls and not command:
+        command, text, _ = _command(_without(written, calls), me)
+    if written and not text and not command and not holds_more:
+        command = "help"  # we were called by name, and nothing else was said
     return Incoming(
         identity=_identity(chat, sender, message, private),
         place=_place(chat, message, private),
-        text=argument if command else text,
+        text=text,
         command=command,
-        language=str(sender.get("language_code", "")),
+        language=_text(sender.get("language_code", "")),
         private=private,
-        wordless=wordless,
+        wordless=holds_more and not text and not command,
         edited=edited,
         at=float(message["date"]),
     )
@@ -128,22 +137,22 @@ def _edited(message: Fields, me: Me) -> Incoming | None:
 
 def _pressed(query: Fields) -> Incoming | NotYours | None:
     message, sender = query.get("message"), _fields(query["from"])
-    code = Button.read(str(query.get("data", "")))
+    code = Button.read(_text(query.get("data", "")))
     if message is None or code is None or sender.get("is_bot"):
         return None
     message = _fields(message)
     chat = _fields(message["chat"])
     private = chat["type"] == "private"
-    answered = message.get("reply_to_message") or {}
-    asker = (answered.get("from") or {}).get("id")
-    language = str(sender.get("language_code", ""))
+    answered = _answered(message)
+    asker = _fields(answered.get("from") or {}).get("id")
+    language = _text(sender.get("language_code", ""))
     if not private and asker is not None and asker != sender["id"]:
-        return NotYours(callback=str(query["id"]), language=language)
+        return NotYours(callback=_text(query["id"]), language=language)
     command, about, argument = code
     reply_to = answered.get("message_id", message["message_id"])
     return Incoming(
         identity=_identity(chat, sender, message, private),
-        place={**_place(chat, {**message, "message_id": reply_to}, private), "callback": str(query["id"])},
+        place={**_place(chat, {**message, "message_id": reply_to}, private), "callback": _text(query["id"])},
         text=argument,
         command=command,
         about=about,
@@ -156,7 +165,7 @@ def _voted(poll: Fields) -> Vote | None:
     if not poll.get("is_anonymous", True):
         return None
     chosen = [at for at, option in enumerate(poll["options"]) if int(_fields(option)["voter_count"]) > 0]
-    return Vote(poll=str(poll["id"]), option=chosen[0]) if len(chosen) == 1 else None
+    return Vote(poll=_text(poll["id"]), option=chosen[0]) if len(chosen) == 1 else None
 
 
 def _membership(change: Fields) -> Left | None:
@@ -200,27 +209,49 @@ def _command(text: str, me: Me) -> tuple[str, str, bool | None]:
 
 
 def _to_us(message: Fields, me: Me) -> bool:
+    return bool(_fields(_answered(message).get("from") or {}).get("id") == me.id)
+
+
+def _answered(message: Fields) -> Fields:
+    """The message that this one replies to; in a forum, every message replies to the making of its topic."""
     answered = _fields(message.get("reply_to_message") or {})
-    return _fields(answered.get("from") or {}).get("id") == me.id
+    return {} if "forum_topic_created" in answered else answered
 
 
-def _mentioned(text: str, entities: object, me: Me) -> bool:
-    return any(name.casefold() == f"@{me.username}".casefold() for name in _mentions(text, entities, me))
-
-
-def _mentions(text: str, entities: object, me: Me) -> Iterator[str]:
+def _calls(text: str, entities: object, me: Me) -> Iterator[tuple[int, int]]:
+    """Where a text calls us by name: offsets and ends in UTF-16 units, as Telegram counts."""
     units = text.encode("utf-16-le")
     for entity in entities if isinstance(entities, (list, tuple)) else ():
         fields = _fields(entity)
-        if fields["type"] == "mention":
-            start = int(fields["offset"]) * 2
-            yield units[start : start + int(fields["length"]) * 2].decode("utf-16-le", errors="ignore")
-        elif fields["type"] == "text_mention" and _fields(fields["user"]).get("id") == me.id:
-            yield f"@{me.username}"
+        kind, start = fields["type"], int(fields["offset"])
+        end = start + int(fields["length"])
+        if kind == "mention":
+            name = _decoded(units[start * 2 : end * 2])
+            ours = name.casefold() == f"@{me.username}".casefold()
+        else:
+            ours = kind == "text_mention" and _fields(fields["user"]).get("id") == me.id
+        if ours:
+            yield start, end
 
 
-def _without_mentions(text: str, me: Me) -> str:
-    return re.sub(rf"@{re.escape(me.username)}\b[,:]?\s*", "", text, flags=re.I).strip() or text
+def _without(text: str, calls: Sequence[tuple[int, int]]) -> str:
+    """A text without our name, and without what stands after a name."""
+    units = text.encode("utf-16-le")
+    for start, end in sorted(calls, reverse=True):
+        before, after = (_decoded(part) for part in (units[: start * 2], units[end * 2 :]))
+        divided = not before or before[-1].isspace()
+        units = (before + re.sub(r"^[,:]?\s+", "" if divided else " ", after)).encode("utf-16-le")
+    return _NOTHING.sub("", _decoded(units).strip())
+
+
+def _decoded(units: bytes) -> str:
+    return units.decode("utf-16-le", errors="ignore")
+
+
+def _text(value: object) -> str:
+    """A text whose every character can be written down: half a surrogate pair cannot."""
+    text = value if isinstance(value, str) else ""
+    return text.encode("utf-16-le", errors="surrogatepass").decode("utf-16-le", errors="replace")
 
 
 def _fields(value: object) -> Fields:

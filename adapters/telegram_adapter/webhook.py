@@ -28,6 +28,7 @@ class Webhook:
     secret: str
     path: str = "/telegram"
     _seen: deque[int] = field(default_factory=lambda: deque(maxlen=1_000))
+    _storing: set[int | None] = field(default_factory=set)
 
     @property
     def route(self) -> Route:
@@ -43,20 +44,29 @@ class Webhook:
             return Response(status_code=413)
         try:
             update = json.loads(body)
-        except ValueError:
+        except (ValueError, RecursionError):
             _log.warning("an update could not be read and was left out")
             return Response(status_code=200)  # it would come again and again
         number = update.get("update_id") if isinstance(update, dict) else None
-        if isinstance(number, int) and number in self._seen:
-            return Response(status_code=200)
+        return Response(status_code=await self._taken(update, number if isinstance(number, int) else None))
+
+    async def _taken(self, update: object, number: int | None) -> int:
+        """The status to answer with: 200 when the update is on disk, 503 when Telegram has to bring it again."""
+        if number is not None and number in self._seen:
+            return 200
+        if number is not None and number in self._storing:
+            return 503
+        self._storing.add(number)
         try:
             await self.intake.take([update])
         except StorageError as error:
             _log.error("%s", error)
-            return Response(status_code=503)  # Telegram brings it again
-        if isinstance(number, int):
+            return 503
+        finally:
+            self._storing.discard(number)
+        if number is not None:
             self._seen.append(number)
-        return Response(status_code=200)
+        return 200
 
 
 async def _body(request: Request) -> bytes:

@@ -14,8 +14,8 @@ from sqlalchemy import select
 from adapters.chat.identity import ChatIdentity
 from adapters.feedback.asking import AskedDays, Moment, answered_in, may_ask, next_question
 from adapters.feedback.sinks import DatabaseSink
-from adapters.keyring_file import rotated
 from adapters.storage.erasing import Names, erase
+from adapters.storage.keyring_file import rotated
 from adapters.storage.sealing import Keyring, Secret
 from adapters.storage.tables import asked
 from engine.types import UrgencyLevel

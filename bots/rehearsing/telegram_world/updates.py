@@ -8,6 +8,7 @@ import itertools
 import json
 import re
 import time
+from collections.abc import Coroutine
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
@@ -35,9 +36,9 @@ class Bell:
         self._event.set()
         self._event = asyncio.Event()
 
-    async def wait(self) -> None:
-        """Until the next change."""
-        await self._event.wait()
+    def wait(self) -> Coroutine[Any, Any, bool]:
+        """Until the next change after this call, however much later it is awaited."""
+        return self._event.wait()
 
 
 @dataclass(kw_only=True, eq=False)
