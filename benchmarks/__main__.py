@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from benchmarks import concurrency, cpu, startup, tokens, turns
+from benchmarks import burst, concurrency, cpu, startup, tokens, turns
 from benchmarks.report import Section
 from benchmarks.rig import MockServer, mock_server
 
@@ -23,6 +23,7 @@ def main() -> int:
         "turns": turns.measure,
         "cpu": cpu.measure,
         "concurrency": concurrency.measure,
+        "burst": burst.measure,
         "tokens": tokens.measure,
         "startup": lambda server: startup.measure(),
     }

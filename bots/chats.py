@@ -4,24 +4,33 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from urllib.parse import urlsplit
 
+from sqlalchemy import func, select
+from sqlalchemy.engine import make_url
+
 from adapters.chat.chat import Chat
+from adapters.chat.clock import WallClock
 from adapters.chat.feedback_port import FeedbackPort
 from adapters.chat.limits import ChatLimits
 from adapters.chat.privacy import Platform, PrivacyFacts, Sink
 from adapters.chat.spending import Spending
 from adapters.chat.store import ChatStore
 from adapters.chat.texts import Languages, load_languages
+from adapters.chat.vault import Vault
 from adapters.feedback.asking import AskedDays
 from adapters.feedback.composing import forwarding
 from adapters.feedback.desk import FeedbackDesk
 from adapters.feedback.events import AllowList
 from adapters.feedback.questions import Questions, read_questions
 from adapters.feedback.sinks import Forwarding
-from adapters.storage.database import Database
-from adapters.storage.keyring_file import from_texts, inbox_secret, load_or_make, renewed_inbox_secret
+from adapters.storage.database import Database, make_folder
+from adapters.storage.keyring_file import from_texts, inbox_secret, load, renewed_inbox_secret, save
+from adapters.storage.lock import DatabaseLock
+from adapters.storage.referral_counts import ReferralCounts
 from adapters.storage.sealing import Keyring, Secret
+from adapters.storage.tables import inbox
 from bots.compose import Application
 
 
@@ -36,24 +45,49 @@ class Chats:
         """The database, at the present version of its tables."""
         from adapters.storage.migrating import migrate
 
-        database = Database(self.application.settings.storage.url)
+        storage = self.application.settings.storage
+        database = Database(storage.url, busy_seconds=storage.busy_seconds)
         self.application.closing.push_async_callback(database.aclose)
         migrate(database)
         return database
 
+    def alone(self) -> None:
+        """Hold the database for this program alone, until the application closes; raises ConfigurationError.
+
+        Two programs would answer every waiting message twice. On PostgreSQL nothing is held.
+        """
+        url = make_url(self.application.settings.storage.url)
+        if url.get_backend_name() == "sqlite" and url.database:
+            file = Path(url.database)
+            make_folder(file)
+            self.application.closing.callback(DatabaseLock(file).release)
+
+    @cached_property
+    def clock(self) -> WallClock:
+        """The time of day for all that is kept."""
+        return WallClock()
+
     @cached_property
     def keyring(self) -> Keyring:
-        """The operator's secrets, from the settings or the file, which is made on the first start."""
+        """The operator's secrets, from the settings or the file; a new one, not on disk yet, where there is none."""
         sessions = self.application.settings.sessions
         if sessions.secret is not None:
             former = (one.get_secret_value() for one in sessions.former_secrets)
             return from_texts(sessions.secret.get_secret_value(), former)
-        return load_or_make(sessions.secret_file)
+        file = sessions.secret_file
+        return load(file) if file.exists() else Keyring(current=Secret.random())
+
+    @cached_property
+    def vault(self) -> Vault:
+        """The secrets and what lies under them."""
+        return Vault(database=self.database, keyring=self.keyring, now=self.clock)
 
     @cached_property
     def inbox_secret(self) -> Secret:
-        """The key of waiting messages."""
-        return inbox_secret(self.application.settings.sessions.inbox_key_file)
+        """The key of waiting messages; a new one while none wait: no copy of the database then holds any that opens."""
+        file = self.application.settings.sessions.inbox_key_file
+        waiting = self.database.run_now(lambda connection: connection.execute(select(func.count(inbox.c.id))).scalar())
+        return inbox_secret(file) if waiting else renewed_inbox_secret(file)
 
     @cached_property
     def store(self) -> ChatStore:
@@ -64,6 +98,7 @@ class Chats:
             keyring=self.keyring,
             inbox_secret=self.inbox_secret,
             idle_hours=sessions.idle_hours,
+            now=self.clock,
         )
 
     @cached_property
@@ -76,7 +111,12 @@ class Chats:
     def spending(self) -> Spending:
         """The day's spending of all platforms together."""
         limits = self.application.settings.spending
-        return Spending(store=self.store, tokens_a_day=limits.tokens_a_day, cost_a_day=limits.cost_a_day)
+        return Spending(
+            store=self.store,
+            tokens_a_day=limits.tokens_a_day,
+            cost_a_day=limits.cost_a_day,
+            today=lambda: int(self.clock() // 86_400),
+        )
 
     @cached_property
     def facts(self) -> PrivacyFacts:
@@ -155,13 +195,21 @@ class Chats:
         )
 
     async def begin(self) -> None:
-        """Check what is stored against what is configured, and sweep out what has expired."""
-        await self.store.check_secrets()
-        await self.store.sweep(self.facts.asked_days)
+        """Check what is stored against what is configured, before anything is written."""
+        await self.database.check()
+        await self.vault.open()
+        sessions = self.application.settings.sessions
+        if sessions.secret is None and not sessions.secret_file.exists():
+            save(sessions.secret_file, self.keyring)
         await self.spending.load()
         if self.feedback is not None:
             await self.application.closing.enter_async_context(self.forwarding)
 
-    def renew_inbox_secret(self) -> None:
-        """A new key of waiting messages while none wait: copies of the old database then hold nothing that opens."""
-        renewed_inbox_secret(self.application.settings.sessions.inbox_key_file)
+    async def sweep(self) -> None:
+        """Erase what has expired, and save what was counted; raises StorageError."""
+        await self.store.sweep(self.facts.asked_days)
+        await self.count()
+
+    async def count(self) -> None:
+        """Save how often the referral was shown; raises StorageError."""
+        await ReferralCounts(database=self.database).save(self.application.session.counts)

@@ -14,6 +14,7 @@ from bots.kb_commands import kb_app
 from bots.options import FAILED, AgentsOption, Config, Json, Kb, application, failing_calmly, print_json
 from bots.process import starting
 from bots.rehearse_commands import rehearse_app
+from bots.secret_commands import secret_app
 from bots.telegram_commands import telegram_app
 
 starting()
@@ -29,6 +30,7 @@ app.add_typer(eval_app, name="eval")
 app.add_typer(rehearse_app, name="rehearse")
 app.add_typer(feedback_app, name="feedback")
 app.add_typer(telegram_app, name="telegram")
+app.add_typer(secret_app, name="secret")
 
 
 @app.command()

@@ -23,8 +23,9 @@ if TYPE_CHECKING:
     from adapters.telegram_adapter.adapter import TelegramBot
     from bots.settings import TelegramSettings
 
-SWEEP_SECONDS = 600.0
-JUMP_SECONDS = 3600.0
+TIDY_SECONDS = 60.0
+SWEEP_EVERY = 10
+"""Rounds of tidying between two of sweeping out what has expired."""
 _log = logging.getLogger("cafi.run")
 
 
@@ -43,6 +44,7 @@ async def serve(application: Application, say: Callable[[str], None]) -> None:
     set_up_log(application.settings.log_level)
     async with application.closing:
         chats = Chats(application=application)
+        chats.alone()
         settle(application.session.engine)
         await chats.begin()
         bots = begun(chats)
@@ -127,17 +129,17 @@ async def _until_stopped(bots: list[Bot], chats: Chats) -> None:
 
 
 async def _upkeep(chats: Chats) -> None:
-    """Sweep out what has expired, now and then. After a jump of the clock one sweep is left out, and said so."""
-    loop = asyncio.get_running_loop()
-    wall, steady = chats.store.now(), loop.time()
-    while True:
-        await asyncio.sleep(SWEEP_SECONDS)
-        jumped = abs((chats.store.now() - wall) - (loop.time() - steady)) > JUMP_SECONDS
-        wall, steady = chats.store.now(), loop.time()
-        if jumped:
-            _log.warning("The clock of this computer has jumped. Nothing is erased in this round; check the clock.")
-            continue
-        await _attempt(lambda: chats.store.sweep(chats.facts.asked_days))
+    """Write over what was answered, and now and then sweep out what has expired; at the end, save the counts."""
+    rounds = 0
+    try:
+        while True:
+            await asyncio.sleep(TIDY_SECONDS)
+            rounds += 1
+            if rounds % SWEEP_EVERY == 0:
+                await _attempt(chats.sweep)
+            await _attempt(chats.database.tidy)
+    finally:
+        await _attempt(chats.count)
 
 
 async def _attempt(work: Callable[[], Awaitable[object]]) -> None:

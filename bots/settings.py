@@ -31,6 +31,7 @@ class StorageSettings(Strict):
     """Where state is kept."""
 
     url: str = Field(default="sqlite:///var/cafi.db", description="SQLite or PostgreSQL, as SQLAlchemy writes it")
+    busy_seconds: float = Field(default=10, ge=0, le=600, description="SQLite waits so long for another program")
 
 
 class SessionSettings(Strict):

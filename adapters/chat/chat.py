@@ -115,6 +115,10 @@ class Chat:
         """What is shown when something failed on our side."""
         return Showing(text=self.texts(state).sorry.format(emergency=self.pages.emergency(state)), private=True)
 
+    def lost(self, state: ChatState) -> Showing:
+        """What is shown when the chat as it was cannot be opened any more."""
+        return Showing(text=self.texts(state).lost, private=True)
+
     def working(self, state: ChatState) -> Showing:
         """What is shown when a turn is slow."""
         return Showing(text=self.texts(state).working, private=True, brief=True)

@@ -20,6 +20,7 @@ from adapters.chat.chat import Chat
 from adapters.chat.identity import ChatIdentity
 from adapters.chat.incoming import Incoming
 from adapters.chat.limits import ChatLimits
+from adapters.chat.patience import Patience
 from adapters.chat.screen import Gone, NotNow, Part, Screen
 from adapters.chat.showing import Showing
 from adapters.chat.state import ChatState
@@ -56,11 +57,14 @@ class Dispatch:
     on_answer: Callable[[Showing], None] = lambda showing: None
     _lines: dict[ChatIdentity, _Line] = field(default_factory=dict)
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
+    _told_trouble: set[tuple[ChatIdentity, float, str]] = field(default_factory=set)
     _delivering: asyncio.Semaphore = field(init=False)
+    _patience: Patience = field(init=False)
     _closing: bool = False
 
     def __post_init__(self) -> None:
         self._delivering = asyncio.Semaphore(self.deliveries)
+        self._patience = Patience(seconds=self.retry_seconds)
 
     async def resume(self) -> int:
         """Take up what an earlier process left unanswered; how many messages."""
@@ -81,7 +85,24 @@ class Dispatch:
 
         What is beyond a chat's limits is not kept; the person is told.
         """
-        kept, refused = [], []
+        kept, refused = self._admitted(arrived)
+        if kept or cursor is not None:
+            try:
+                stored = await self.store.take(kept, cursor)
+            except StorageError:
+                for one in reversed(kept):
+                    self.limits.take_back(one)
+                raise
+            self._told_trouble.clear()
+            for waiting in stored:
+                self._enqueue(waiting)
+        for one in refused:
+            self._refuse(one)
+
+    def _admitted(self, arrived: Sequence[Incoming]) -> tuple[list[Incoming], list[Incoming]]:
+        """What is within each chat's limits, and what is beyond."""
+        kept: list[Incoming] = []
+        refused: list[Incoming] = []
         ahead: dict[ChatIdentity, int] = {}
         for one in arrived:
             line = self._lines.get(one.identity)
@@ -91,11 +112,7 @@ class Dispatch:
                 ahead[one.identity] = ahead.get(one.identity, 0) + 1
             else:
                 refused.append(one)
-        if kept or cursor is not None:
-            for waiting in await self.store.take(kept, cursor):
-                self._enqueue(waiting)
-        for one in refused:
-            self._refuse(one)
+        return kept, refused
 
     def _refuse(self, incoming: Incoming) -> None:
         line = self._lines.get(incoming.identity)
@@ -105,13 +122,21 @@ class Dispatch:
             self._later(self._shown(incoming, showing))
 
     def apologise(self, incoming: Incoming) -> None:
-        """Tell somebody that nothing can be stored now, and where help is; once in a while."""
-        if self.limits.may_tell(incoming.identity):
-            self._later(self._shown(incoming, self.chat.cannot_take(incoming)))
+        """Tell somebody that nothing can be stored now, and where help is; once in a while.
+
+        The crisis referral is shown for each message that calls for it, once, however often the message is tried.
+        """
+        this = incoming.identity, incoming.at, incoming.text
+        if this in self._told_trouble:
+            return
+        self._told_trouble.add(this)
+        showing = self.chat.cannot_take(incoming)
+        if showing.referral or self.limits.may_tell(incoming.identity):
+            self._later(self._shown(incoming, showing))
 
     async def aclose(self, seconds: float = 10.0) -> None:
         """Let turns that run come to their end for some seconds; what is left stays on disk."""
-        self._closing = True
+        self._closing = self._patience.ended = True
         running = [line.worker for line in self._lines.values() if line.worker is not None]
         await _settled([*running, *self._tasks], seconds)
 
@@ -136,50 +161,55 @@ class Dispatch:
     async def _work(self, identity: ChatIdentity, line: _Line) -> None:
         try:
             while line.waiting and not self._closing:
-                await self._answer(line, line.waiting[0])
-                if line.waiting:
+                waiting = line.waiting[0]
+                await self._answer(line, waiting)
+                if line.waiting and line.waiting[0] is waiting:
                     line.waiting.popleft()
         except Exception as error:  # the message stays on disk; the next start takes it up
             _log.error("a chat's line stopped: %s", type(error).__name__)
-            line.waiting.clear()
         finally:
             line.worker = None
             self._lines.pop(identity, None)
 
     async def _answer(self, line: _Line, waiting: Waiting) -> None:
         incoming = waiting.incoming
-        kept = line.kept or await self._persistently(lambda: self.store.load(incoming.identity))
-        line.kept = kept
-        state = kept.state or self.chat.start(incoming)
+        if line.kept is None:
+            line.kept = await self._patience.until_done(
+                lambda: self.store.load(incoming.identity), on_wait=lambda: self.apologise(incoming)
+            )
+            if line.kept.lost:
+                await self._shown(incoming, self.chat.lost(self.chat.start(incoming)))
+        state = line.kept.state or self.chat.start(incoming)
         if waiting.attempts >= GIVE_UP_AFTER:
             _log.error("a message ended the process %d times and is given up", waiting.attempts)
             await self._deliver(line, waiting, self.chat.sorry(state))
             return
-        late = self.store.now() - incoming.at > LATE_SECONDS if incoming.at else False
-        if late:
+        if incoming.at and self.store.now() - incoming.at > LATE_SECONDS:
             incoming = incoming.after_an_absence()
+        waiting = replace(waiting, incoming=incoming)
         try:
             async with self.screen.busy(incoming), _Slow(self, incoming, state):
-                await self._turn(line, replace(waiting, incoming=incoming), state)
+                await self._patience.until_done(
+                    lambda: self._turn(line, waiting, state), on_wait=lambda: self.apologise(incoming)
+                )
         except Gone:
             await self._forget(line, waiting)
 
     async def _turn(self, line: _Line, waiting: Waiting, state: ChatState) -> None:
-        ended = False
+        """One turn, to its end. Raises Gone, and StorageError when it has to be begun again."""
         try:
             async with aclosing(_iterated(self.chat.handle(state, waiting.incoming))) as showings:
                 async for showing in showings:
                     if showing.state is not None or showing.erased:
                         await self._deliver(line, waiting, showing)
-                        ended = True
-                    else:
-                        await self._show(waiting.incoming, showing)
+                        return
+                    await self._show(waiting.incoming, showing)
+            await self._let_go(waiting)
         except (Gone, StorageError):
             raise
         except Exception as error:  # whatever it was: one calm sentence, and the line goes on
             _log.error("a turn failed: %s", type(error).__name__)
-            if not ended:
-                await self._apologised(line, waiting, state)
+            await self._apologised(line, waiting, state)
 
     async def _apologised(self, line: _Line, waiting: Waiting, state: ChatState) -> None:
         try:
@@ -188,7 +218,12 @@ class Dispatch:
             raise
         except Exception as error:  # not even that can be shown: nothing is gained by trying for ever
             _log.error("an apology failed: %s", type(error).__name__)
-            await self._persistently(lambda: self.store.finish(waiting.row, waiting.incoming.identity, None, 0))
+            await self._let_go(waiting)
+
+    async def _let_go(self, waiting: Waiting) -> None:
+        """A message needs no answer (any more); the state stays as it is."""
+        identity = waiting.incoming.identity
+        await self._patience.until_done(lambda: self.store.finish(waiting.row, identity, None, 0))
 
     async def _deliver(self, line: _Line, waiting: Waiting, showing: Showing) -> None:
         """The last showing of a turn: shown, then stored, with few others between the two at the same time."""
@@ -205,31 +240,38 @@ class Dispatch:
                     await self._finish(line, waiting, showing, poll)
                     break
             await asyncio.sleep(seconds)
-        self.on_answer(showing)
+        self._answered(showing)
 
     async def _finish(self, line: _Line, waiting: Waiting, showing: Showing, poll: str | None) -> None:
         """Store what came of a message, and let go of it."""
         identity, kept = waiting.incoming.identity, line.kept or Kept()
         shown = None if poll is None or showing.poll is None else (poll, showing.poll)
-        if showing.erased:
-            line.waiting.clear()
         try:
-            version = await self._persistently(
+            version = await self._patience.until_done(
                 lambda: self.store.finish(waiting.row, identity, showing.state, kept.version, shown)
             )
         except StaleState:
             _log.warning("a chat was written elsewhere in the meantime; that state stands")
-            await self._persistently(lambda: self.store.finish(waiting.row, identity, None, 0))
+            await self._let_go(waiting)
             line.kept = None
             return
-        if showing.state is not None or showing.erased:
-            line.kept = Kept(state=showing.state, version=0 if showing.erased else version)
+        if showing.erased:
+            await self._erased(line)
+        elif showing.state is not None:
+            line.kept = Kept(state=showing.state, version=version)
 
     async def _forget(self, line: _Line, waiting: Waiting) -> None:
         """Nobody is there any more: nothing of the chat stays."""
-        await self._persistently(lambda: self.store.erase(waiting.incoming.identity))
-        line.waiting.clear()
+        await self._patience.until_done(lambda: self.store.erase(waiting.incoming.identity))
+        await self._erased(line)
+
+    async def _erased(self, line: _Line) -> None:
+        """A chat begins anew; messages that were erased with it are not answered, those that came since are."""
         line.kept = Kept()
+        rows = [one.row for one in line.waiting]
+        left = await self._patience.until_done(lambda: self.store.waiting(rows))
+        erased = [one for one in line.waiting if one.row in rows and one.row not in left]
+        line.waiting = deque(one for one in line.waiting if one not in erased)
 
     # --- Showing ----------------------------------------------------------------------------------------------------
 
@@ -240,7 +282,13 @@ class Dispatch:
         """Show something that is not the end of a turn."""
         for part in self._parts(incoming, showing):
             await self._send(part)
-        self.on_answer(showing)
+        self._answered(showing)
+
+    def _answered(self, showing: Showing) -> None:
+        try:
+            self.on_answer(showing)
+        except Exception as error:  # whoever listens must not cost anybody an answer
+            _log.error("a listener failed: %s", type(error).__name__)
 
     async def _send(self, part: Part) -> None:
         while True:
@@ -264,21 +312,6 @@ class Dispatch:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
-
-    async def _persistently(self, work: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
-        """Try until the database takes it: what was shown must not be forgotten because the disk is full."""
-        wait = self.retry_seconds
-        while True:
-            try:
-                return await work()
-            except StaleState:
-                raise
-            except StorageError as error:
-                _log.error("%s", error)
-                if self._closing:
-                    raise
-                await asyncio.sleep(wait)
-                wait = min(wait * 2, 30.0)
 
 
 class _Slow:

@@ -21,12 +21,12 @@ class Poll:
 
     def to_json(self) -> bytes:
         """As bytes, for sealing."""
-        return json.dumps(asdict(self), ensure_ascii=False).encode()
+        return json.dumps(asdict(self), ensure_ascii=False).encode(errors="surrogatepass")
 
     @classmethod
     def from_json(cls, content: bytes) -> Poll:
         """The inverse; raises ValueError, KeyError or TypeError for anything else."""
-        kept = json.loads(content)
+        kept = json.loads(content.decode(errors="surrogatepass"))
         about = Answered(**{**kept["about"], "sources": tuple(kept["about"]["sources"])})
         return cls(**{**kept, "options": tuple((one, text) for one, text in kept["options"]), "about": about})
 

@@ -35,12 +35,12 @@ class Incoming:
 
     def to_json(self) -> bytes:
         """As bytes, for sealing."""
-        return json.dumps(asdict(self), ensure_ascii=False, separators=(",", ":")).encode()
+        return json.dumps(asdict(self), ensure_ascii=False, separators=(",", ":")).encode(errors="surrogatepass")
 
     @classmethod
     def from_json(cls, content: bytes) -> Incoming:
         """The inverse; raises ValueError, KeyError or TypeError for anything else."""
-        fields = json.loads(content)
+        fields = json.loads(content.decode(errors="surrogatepass"))
         return cls(**{**fields, "identity": ChatIdentity(**fields["identity"])})
 
     def after_an_absence(self) -> Incoming:

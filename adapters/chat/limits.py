@@ -41,12 +41,19 @@ class ChatLimits:
         self._tidy(now)
         return True
 
+    def take_back(self, incoming: Incoming) -> None:
+        """A message that was admitted could not be stored: it does not count, as it will come again."""
+        taken = self._taken.get(incoming.identity)
+        if taken and incoming.command not in ALWAYS:
+            taken.pop()
+
     def may_tell(self, identity: ChatIdentity) -> bool:
         """Whether a chat may be told again that it is too fast: once a minute."""
         now = self.clock()
         if now - self._told.get(identity, -_TELL_EVERY) < _TELL_EVERY:
             return False
         self._told[identity] = now
+        self._tidy(now)
         return True
 
     def _tidy(self, now: float) -> None:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
+from engine.exceptions import StorageError
 from engine.types import Usage
+
+_log = logging.getLogger("cafi.spending")
 
 
 class SpendingStore(Protocol):
@@ -33,6 +37,7 @@ class Spending:
     _day: int = -1
     _tokens: int = 0
     _cost: float = 0.0
+    _unsaved: tuple[int, int, float] = (-1, 0, 0.0)
 
     @property
     def exhausted(self) -> bool:
@@ -54,7 +59,22 @@ class Spending:
             self._day, self._tokens, self._cost = day, 0, 0.0
         if not tokens:
             return
+        cost = usage.cost or 0.0
         self._tokens += tokens
-        self._cost += usage.cost or 0.0
-        if self.store is not None:
-            await self.store.spend(day, tokens, usage.cost or 0.0)
+        self._cost += cost
+        await self._save(day, tokens, cost)
+
+    async def _save(self, day: int, tokens: int, cost: float) -> None:
+        """Keep sums on disk; what cannot be kept now goes along the next time."""
+        if self.store is None:
+            return
+        left_day, left_tokens, left_cost = self._unsaved
+        self._unsaved = (-1, 0, 0.0)
+        if left_day == day:
+            tokens, cost = tokens + left_tokens, cost + left_cost
+        try:
+            await self.store.spend(day, tokens, cost)
+        except StorageError as error:
+            _, more_tokens, more_cost = self._unsaved if self._unsaved[0] == day else (day, 0, 0.0)
+            self._unsaved = (day, tokens + more_tokens, cost + more_cost)
+            _log.error("%s", error)

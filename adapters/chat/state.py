@@ -87,12 +87,12 @@ class ChatState:
             "answers": [asdict(one) for one in self.answers],
             **{name: getattr(self, name) for name in _OWN},
         }
-        return json.dumps(kept, ensure_ascii=False, separators=(",", ":")).encode()
+        return json.dumps(kept, ensure_ascii=False, separators=(",", ":")).encode(errors="surrogatepass")
 
     @classmethod
     def from_json(cls, content: bytes) -> ChatState:
         """The inverse; raises ValueError, KeyError or TypeError for anything else."""
-        kept: Mapping[str, Any] = json.loads(content)
+        kept: Mapping[str, Any] = json.loads(content.decode(errors="surrogatepass"))
         if kept["version"] != _VERSION:
             raise ValueError("state of another version")
         session = kept["session"]

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, Select, delete, func, insert, select, update
+from sqlalchemy import Connection, delete, insert, select, update
 
 from adapters.chat.feedback_port import Poll
 from adapters.chat.identity import ChatIdentity
@@ -17,7 +17,7 @@ from adapters.storage.database import Database
 from adapters.storage.erasing import Names, erase
 from adapters.storage.sealing import Keyring, Secret
 from adapters.storage.tables import asked, chats, cursors, inbox, polls, secrets, spending
-from engine.exceptions import ConfigurationError, SealBroken, StaleState
+from engine.exceptions import SealBroken, StaleState
 
 _STATE, _WAITING = "state", "waiting"
 POLL_DAYS = 7
@@ -113,6 +113,11 @@ class ChatStore:
         await self.database.run(
             lambda connection: connection.execute(update(inbox).where(inbox.c.id.in_(rows)).values(attempts=attempts))
         )
+
+    async def waiting(self, rows: Sequence[int]) -> set[int]:
+        """Which of these messages still wait: erasing a chat takes those that wait along."""
+        kept = select(inbox.c.id).where(inbox.c.id.in_(rows))
+        return set(await self.database.run(lambda connection: connection.execute(kept).scalars().all()))
 
     # --- Chats ------------------------------------------------------------------------------------------------------
 
@@ -220,59 +225,11 @@ class ChatStore:
             connection.execute(update(chats).where(chats.c.seen_hour > hour).values(seen_hour=hour))
             connection.execute(delete(asked).where((asked.c.day < day - asked_days) | (asked.c.day > day)))
             connection.execute(delete(polls).where((polls.c.day < day - POLL_DAYS) | (polls.c.day > day)))
-            connection.execute(delete(spending).where(spending.c.day < day - 1))
+            connection.execute(delete(spending).where((spending.c.day < day - 1) | (spending.c.day > day)))
+            connection.execute(update(secrets).where(secrets.c.day > day).values(day=day))
             return connection.execute(delete(chats).where(chats.c.seen_hour + self.idle_hours < hour)).rowcount
 
         return await self.database.run(work)
-
-    async def check_secrets(self) -> None:
-        """Raise ConfigurationError when chats lie there under a secret that nobody has given; note those in use."""
-        known = {secret.id for secret in self.keyring}
-
-        def work(connection: Connection) -> set[bytes]:
-            used = {bytes(one) for one in connection.execute(select(secrets.c.id)).scalars()}
-            for one in known - used:
-                connection.execute(insert(secrets).values(id=one))
-            return used - known
-
-        unknown = await self.database.run(work)
-        if not unknown:
-            return
-        if not await self._count(select(func.count()).select_from(chats)):
-            await self.database.run(
-                lambda connection: connection.execute(delete(secrets).where(secrets.c.id.in_(unknown)))
-            )
-            return
-        raise ConfigurationError(
-            f"The database holds conversations under another secret ({', '.join(sorted(one.hex() for one in unknown))}).",
-            file=self.database.place,
-            key="sessions.secret",
-            remedy="Put the former secret back (sessions.former_secrets), or erase what it sealed: cafi secret erase-lost",
-        )
-
-    async def erase_lost(self) -> int:
-        """Erase every chat, when the secret that could open them is lost; how many there were."""
-
-        def work(connection: Connection) -> int:
-            connection.execute(delete(secrets))
-            connection.execute(delete(inbox))
-            connection.execute(delete(polls))
-            connection.execute(delete(asked))
-            return connection.execute(delete(chats)).rowcount
-
-        return await self.database.run(work)
-
-    async def in_use(self, secret: Secret) -> bool:
-        """Whether something may still lie under a secret: sealed state begins with the secret's id."""
-        head = b"\x01" + secret.id
-        return bool(
-            await self._count(
-                select(func.count()).select_from(chats).where(func.substr(chats.c.sealed, 1, len(head)) == head)
-            )
-        )
-
-    async def _count(self, query: Select[int]) -> int:
-        return await self.database.run(lambda connection: int(connection.execute(query).scalars().one()))
 
     # --- Sums -------------------------------------------------------------------------------------------------------
 

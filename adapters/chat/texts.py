@@ -134,7 +134,7 @@ class ChatTexts(Strict):
     """All of one language. Braces name what is put in."""
 
     language: str
-    conditions: dict[str, str] = {}
+    conditions: dict[str, str]
     welcome: str
     not_end_to_end: str
     ask_consent: str

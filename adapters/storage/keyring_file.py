@@ -1,16 +1,19 @@
-"""The file with the operator's secret: made on the first start, readable by its owner only, kept apart from the database."""
+"""The file with the operator's secret: made on the first start, readable by its owner only, apart from the database."""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
 from adapters.storage.sealing import SECRET_BYTES, Keyring, Secret
 from engine.exceptions import ConfigurationError
 
-_REMEDY = "Put the file back from your safe copy; without it, stored conversations cannot be opened."
+_REMEDY = (
+    "Put the file back from your safe copy. If there is none, remove the file; what it sealed cannot be opened any more "
+    "and goes with: cafi secret erase-lost"
+)
 
 
 def from_texts(current: str, former: Iterable[str] = ()) -> Keyring:
@@ -26,15 +29,6 @@ def _from_text(text: str) -> Secret:
             remedy="Make one with: python3 -c 'import secrets; print(secrets.token_hex(32))'",
         )
     return Secret(text.encode())
-
-
-def load_or_make(path: Path) -> Keyring:
-    """The keyring in a file, made anew where there is none; raises ConfigurationError for an unusable one."""
-    if path.exists():
-        return load(path)
-    keyring = Keyring(current=Secret.random())
-    save(path, keyring)
-    return keyring
 
 
 def load(path: Path) -> Keyring:
@@ -60,6 +54,11 @@ def rotated(keyring: Keyring) -> Keyring:
     return Keyring(current=Secret.random(), former=tuple(keyring))
 
 
+def pruned(keyring: Keyring, unused: Collection[bytes]) -> Keyring:
+    """A keyring without those former secrets whose ids are named."""
+    return Keyring(current=keyring.current, former=tuple(one for one in keyring.former if one.id not in unused))
+
+
 def inbox_secret(path: Path) -> Secret:
     """The key of waiting messages, apart from database and secret; made where there is none or it is damaged.
 
@@ -67,8 +66,12 @@ def inbox_secret(path: Path) -> Secret:
     """
     try:
         value = bytes.fromhex(path.read_text(encoding="ascii").strip())
-    except (OSError, ValueError):
+    except (FileNotFoundError, ValueError):
         value = b""
+    except OSError as error:
+        raise ConfigurationError(
+            f"It cannot be read: {error.strerror}.", file=path, remedy="Check the rights of the file."
+        ) from error
     return Secret(value) if len(value) >= SECRET_BYTES else renewed_inbox_secret(path)
 
 

@@ -56,6 +56,7 @@ secrets = Table(
     "secrets",
     metadata,
     Column("id", LargeBinary(4), primary_key=True, comment="names a secret that was in use with this database"),
+    Column("day", Integer, nullable=False, comment="days since 1970 when it was last the present one"),
     info={"of_a_chat": False},
 )
 events = Table(

@@ -7,7 +7,7 @@ import logging
 import re
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,8 @@ from adapters.chat.splitting import split_text, utf16_units
 
 TYPING_SECONDS = 4.0
 """Telegram shows that somebody is typing for five seconds at a time."""
+TYPING_AT_ONCE = 4
+"""Typing signs on their way at a time: in a burst, answers must not queue behind them."""
 WAIT_SECONDS = (1.0, 2.0, 5.0, 10.0, 30.0)
 """Waits after failures of the network."""
 _CAPTION = int(MessageLimit.CAPTION_LENGTH)
@@ -56,6 +58,7 @@ class TelegramScreen:
 
     bot: ExtBot[Any]
     typing_seconds: float = TYPING_SECONDS
+    typing_at_once: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(TYPING_AT_ONCE))
 
     def parts(self, incoming: Incoming, showing: Showing) -> Sequence[Message]:
         """Pictures first, then the text in pieces, the buttons under the last one; a poll stands alone."""
@@ -158,13 +161,17 @@ class TelegramScreen:
 
     async def _typing(self, incoming: Incoming) -> None:
         while True:
-            with suppress(TelegramError):
-                await self.bot.send_chat_action(
-                    chat_id=_int(incoming.place["chat"]) or 0,
-                    action=ChatAction.TYPING,
-                    message_thread_id=_int(incoming.place.get("thread")),
-                )
+            async with self.typing_at_once:
+                await self._type(incoming)
             await asyncio.sleep(self.typing_seconds)
+
+    async def _type(self, incoming: Incoming) -> None:
+        with suppress(TelegramError):
+            await self.bot.send_chat_action(
+                chat_id=_int(incoming.place["chat"]) or 0,
+                action=ChatAction.TYPING,
+                message_thread_id=_int(incoming.place.get("thread")),
+            )
 
 
 def keyboard(rows: Sequence[Sequence[Button]]) -> InlineKeyboardMarkup:

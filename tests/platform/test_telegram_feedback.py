@@ -69,16 +69,15 @@ async def test_nobody_is_asked_again_within_two_weeks(tmp_path: Path) -> None:
 
 async def test_a_thumb_counts_once(tmp_path: Path) -> None:
     """However often a thumb is pressed under one answer, it is one count; the thanks show for a moment only."""
-    async with TelegramServer() as fake:
-        async with running(fake, tmp_path, sessions=EAGER, real_feedback=True) as bot:
-            anna = fake.person("Anna")
-            await agreed(fake, anna)
-            (answer,) = await asked(fake, anna, QUESTION)
-            for _ in range(3):
-                fake.press(anna, answer.id, "👍 Helpful")
-            await quiet(fake, bot)
-            thanks = [call.params.get("text") for call in fake.calls("answerCallbackQuery")]
-            assert "Thank you. Only the count is kept." in thanks and fake.replies(anna)[-1].id == answer.id
+    async with TelegramServer() as fake, running(fake, tmp_path, sessions=EAGER, real_feedback=True) as bot:
+        anna = fake.person("Anna")
+        await agreed(fake, anna)
+        (answer,) = await asked(fake, anna, QUESTION)
+        for _ in range(3):
+            fake.press(anna, answer.id, "👍 Helpful")
+        await quiet(fake, bot)
+        thanks = [call.params.get("text") for call in fake.calls("answerCallbackQuery")]
+        assert "Thank you. Only the count is kept." in thanks and fake.replies(anna)[-1].id == answer.id
     (event,) = rows(tmp_path, events)
     assert (event.question, event.option, event.count) == ("helpful", "yes", 1)
 
@@ -96,13 +95,12 @@ async def test_who_was_shown_the_referral_is_not_asked(tmp_path: Path) -> None:
 
 async def test_forget_takes_the_poll_and_the_mark_along(tmp_path: Path) -> None:
     """After /forget neither the shown poll nor the mark that somebody was asked is left, and the receipt says so."""
-    async with TelegramServer() as fake:
-        async with running(fake, tmp_path, sessions=EAGER, real_feedback=True):
-            anna = fake.person("Anna")
-            await agreed(fake, anna)
-            await polled(fake, anna)
-            (receipt,) = await asked(fake, anna, "/forget")
-            assert "asked you for feedback" in receipt.text and "polls that I showed you: 1" in receipt.text
+    async with TelegramServer() as fake, running(fake, tmp_path, sessions=EAGER, real_feedback=True):
+        anna = fake.person("Anna")
+        await agreed(fake, anna)
+        await polled(fake, anna)
+        (receipt,) = await asked(fake, anna, "/forget")
+        assert "asked you for feedback" in receipt.text and "polls that I showed you: 1" in receipt.text
     assert rows(tmp_path, polls) == rows(tmp_path, marks) == []
 
 

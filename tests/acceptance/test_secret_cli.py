@@ -1,0 +1,138 @@
+"""`cafi secret …` and a start with a secret that is lost, wrong or cut off."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from adapters.storage.keyring_file import from_texts, load, save
+from adapters.storage.sealing import Keyring, Secret
+from bots.cli import app
+from tests.storage import ANNA, database_in, state, store_over
+
+RUNNER = CliRunner()
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with everything that the commands read, and no settings of the developer's."""
+    for name in [name for name in os.environ if name.startswith("CAFI_")]:
+        monkeypatch.delenv(name)
+    (tmp_path / "cafi.yaml").write_text(
+        f"storage: {{url: 'sqlite:///{tmp_path}/cafi.db'}}\n"
+        f"sessions: {{secret_file: {tmp_path}/secret.json, inbox_key_file: {tmp_path}/inbox.key}}\n",
+        encoding="utf-8",
+    )
+    return tmp_path
+
+
+def secret(folder: Path, *words: str, environment: Mapping[str, str] | None = None, said: str = "") -> Result:
+    return RUNNER.invoke(app, ["secret", *words, "--config", str(folder / "cafi.yaml")], env=environment, input=said)
+
+
+def written(folder: Path, keyring: Keyring, text: str = "words") -> None:
+    """A chat as the bot leaves it."""
+
+    async def work() -> None:
+        database = database_in(folder)
+        store = store_over(database, keyring)
+        await store.finish(None, ANNA, state(text), (await store.load(ANNA)).version)
+        await database.aclose()
+
+    asyncio.run(work())
+
+
+def begun(folder: Path) -> Result:
+    """`cafi run` as far as it gets with an address where nothing listens; only refusals end it."""
+    environment = {"CAFI_TELEGRAM__TOKEN": "1:a", "CAFI_TELEGRAM__BASE_URL": "http://127.0.0.1:9/bot"}
+    return RUNNER.invoke(app, ["run", "--agents", "builtin", "--config", str(folder / "cafi.yaml")], env=environment)
+
+
+def test_a_secret_is_exchanged_without_losing_a_chat(folder: Path) -> None:
+    """Rotate, write, prune: the chat goes on, the former secret is dropped when nothing lies under it, not before."""
+    old = Keyring(current=Secret.random())
+    save(folder / "secret.json", old)
+    written(folder, old)
+    done = secret(folder, "rotate")
+    assert done.exit_code == 0 and "Restart CAFI" in done.output
+    keyring = load(folder / "secret.json")
+    assert keyring.former == (old.current,) and keyring.current != old.current
+    assert "0." in secret(folder, "prune").output
+    rows = json.loads(secret(folder, "show", "--json").stdout)
+    assert [(one["id"], one["current"], one["chats"]) for one in rows] == [
+        (keyring.current.id.hex(), True, 0),
+        (old.current.id.hex(), False, 1),
+    ]
+    written(folder, keyring)
+    assert "1." in secret(folder, "prune").output
+    assert load(folder / "secret.json") == Keyring(current=keyring.current)
+    assert keyring.current.value.hex() not in secret(folder, "show").output
+
+
+def test_a_secret_of_the_environment_is_not_changed_but_told_how(folder: Path) -> None:
+    """Rotation prints what to set, and these settings read what lies under the former secret."""
+    old = "o" * 40
+    done = secret(folder, "rotate", environment={"CAFI_SESSIONS__SECRET": old})
+    assert done.exit_code == 0 and old not in done.output
+    new = done.output.split("CAFI_SESSIONS__SECRET=")[1].split()[0]
+    written(folder, from_texts(old))
+    environment = {"CAFI_SESSIONS__SECRET": new, "CAFI_SESSIONS__FORMER_SECRETS": json.dumps([old])}
+    rows = json.loads(secret(folder, "show", "--json", environment=environment).stdout)
+    assert [(one["given"], one["chats"]) for one in rows] == [(True, 0), (True, 1)]
+    assert not (folder / "secret.json").exists()
+
+
+def test_a_lost_secret_is_refused_and_what_it_sealed_goes_only_on_request(folder: Path) -> None:
+    """Without its secret file the bot does not start and makes no new one; erase-lost asks, erases, and it may begin."""
+    old = Keyring(current=Secret.random())
+    save(folder / "secret.json", old)
+
+    async def opened() -> None:
+        from adapters.chat.vault import Vault
+
+        database = database_in(folder)
+        await Vault(database=database, keyring=old).open()
+        await database.aclose()
+
+    asyncio.run(opened())
+    written(folder, old)
+    (folder / "secret.json").unlink()
+    done = begun(folder)
+    assert done.exit_code == 1
+    assert "another secret" in done.output and "cafi secret erase-lost" in done.output
+    assert "Traceback" not in done.output
+    assert not (folder / "secret.json").exists()
+    assert secret(folder, "erase-lost", said="n\n").exit_code == 1
+    done = secret(folder, "erase-lost", "--yes")
+    assert done.exit_code == 0 and "Conversations erased: 1." in done.output
+    save(folder / "secret.json", old)
+    written(folder, old)
+    assert "Conversations erased: 0." in secret(folder, "erase-lost", "--yes").output
+
+
+@pytest.mark.parametrize("content", ["", '{"current": "00', '{"current": "00", "former": []}'])
+def test_a_cut_off_secret_file_stops_the_start_with_one_clear_message(folder: Path, content: str) -> None:
+    """A secret file that is cut off is named with its remedy on one line, exit 1, and stays as it is."""
+    (folder / "secret.json").write_text(content, encoding="ascii")
+    for done in (begun(folder), secret(folder, "rotate"), secret(folder, "show")):
+        assert done.exit_code == 1
+        assert "secret.json: " in done.output and "safe copy" in done.output and "Traceback" not in done.output
+    assert (folder / "secret.json").read_text(encoding="ascii") == content
+
+
+def test_a_damaged_database_stops_the_start_with_one_clear_message(folder: Path) -> None:
+    """A database with bytes overwritten is named with its remedy before anybody is served."""
+    written(folder, Keyring(current=Secret.random()), "long " * 20_000)
+    file = folder / "cafi.db"
+    with file.open("r+b") as content:
+        content.seek(8192)
+        content.write(os.urandom(file.stat().st_size - 8192))
+    done = begun(folder)
+    assert done.exit_code == 1
+    assert "cafi.db: The database is damaged. Stop CAFI" in done.output and "Traceback" not in done.output

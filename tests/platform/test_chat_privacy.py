@@ -1,0 +1,200 @@
+"""What is left on disk and in the log of many conversations, looked for byte by byte."""
+
+from __future__ import annotations
+
+import base64
+import logging
+import random
+import re
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+from sqlalchemy import select
+
+from adapters.chat.identity import ChatIdentity
+from adapters.chat.store import ChatStore
+from adapters.storage.sealing import Secret
+from adapters.storage.tables import chats, inbox, polls
+from bots.logs import set_up_log
+from bots.rehearsing.telegram_world import Fault, Person, TelegramServer
+from engine.exceptions import SealBroken
+from tests.team import scripted
+from tests.telegram import agreed, running
+
+NAMES = (
+    "Wilhelmina Quatermain",
+    "Þorgerður Æsudóttir",
+    "Владислав Черногоров",
+    "Αναξίμανδρος Παππάς",
+    "山田太郎左衛門尉",
+)
+WORDS = ("glimmerfish", "Zwetschgendatschi", "schwarzwurzelig", "благоверность", "ψυχοθεραπεία", "電話番号を教えて欲しい",
+         "quixotically", "huldrefolkets", "مستشفياتهم", "effervescent")  # fmt: skip
+COMMANDS = ("/help", "/topics", "/source", "/simpler", "/shorter", "/example", "/more", "/crisis", "/country de",
+            "/language de", "/privacy", "/whocanread", "/feedback", "/unknowncommand")  # fmt: skip
+
+
+def spellings(text: str) -> Iterator[bytes]:
+    """A text in the encodings in which it could be hidden."""
+    for said in (text, text.casefold(), text.upper(), text[::-1]):
+        for raw in (said.encode(), said.encode("utf-16-le"), said.encode("utf-16-be")):
+            yield raw
+            yield raw.hex().encode()
+            yield raw.hex().upper().encode()
+            for shift in range(3):
+                # The borders depend on what stands beside it; the middle does not.
+                coded = base64.b64encode(b"\x00" * shift + raw)[4 if shift else 0 : -4]
+                yield coded
+                yield coded.replace(b"+", b"-").replace(b"/", b"_")
+        yield quote(said).encode()
+        yield said.encode("unicode_escape")
+
+
+def numbers(value: int) -> Iterator[bytes]:
+    """An id as digits and in binary, four bytes at least where they are few enough to be no accident."""
+    yield from spellings(str(value))
+    for form in ("<q", ">q", "<d", ">d"):
+        packed = struct.pack(form, value)
+        # SQLite writes whole numbers in as few bytes as they need: six hold these.
+        yield packed.strip(b"\x00") if len(packed.strip(b"\x00")) >= 5 else packed
+
+
+def traces(people: list[Person], said: list[str]) -> dict[str, list[bytes]]:
+    """Everything that must not be found, by what it is."""
+    found: dict[str, list[bytes]] = {}
+    for person in people:
+        for part in (*person.first_name.split(), person.username or ""):
+            found[f"name {part}"] = list(spellings(part)) if len(part) > 3 else []
+        found[f"id {person.id}"] = list(numbers(person.id))
+    for text in said:
+        for word in re.findall(r"\w{8,}", text):
+            found[f"word {word}"] = list(spellings(word))
+    return {what: [one for one in forms if len(one) >= 5] for what, forms in found.items()}
+
+
+def found_in(content: bytes, looked_for: dict[str, list[bytes]]) -> list[str]:
+    return [what for what, forms in looked_for.items() if any(one in content for one in forms)]
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    """The database with its journal, and the keys."""
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+
+
+def said_by(dice: random.Random) -> str:
+    return f"{dice.choice(WORDS)} i cant sleep {dice.choice(WORDS)} {dice.randrange(10**9, 10**10)}"
+
+
+async def conversation(fake: TelegramServer, people: list[Person], dice: random.Random, rounds: int) -> list[str]:
+    """People write, press, command; the network breaks in between."""
+    said = []
+    for _ in range(rounds):
+        person = dice.choice(people)
+        replies = fake.replies(person)
+        labels = [(one.id, label) for one in replies[-3:] for label in one.buttons]
+        if dice.random() < 0.1:
+            fault = dice.choice((Fault.broken_gateway(), Fault.dropped(), Fault.too_many_requests(0)))
+            fake.fail("sendMessage", fault, chat=person)
+        kind = dice.random()
+        if kind < 0.55 or not labels:
+            said.append(said_by(dice))
+            fake.write(person, said[-1])
+        elif kind < 0.75:
+            fake.write(person, dice.choice(COMMANDS))
+        elif kind < 0.95:
+            fake.press(person, *dice.choice(labels))
+        else:
+            fake.push_raw({"message": {"text": dice.choice(WORDS), "chat": person.id}})
+        if dice.random() < 0.5:
+            before = len(fake.replies(person))
+            await fake.wait_for(lambda before=before, person=person: len(fake.replies(person)) > before or True)
+    return said
+
+
+@pytest.mark.parametrize("agents", ["builtin", "model"])
+async def test_nothing_of_a_long_conversation_can_be_found(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, agents: str
+) -> None:
+    """Database, journal, key files and the log at its most talkative hold no word, name or id, in no encoding tried."""
+    dice = random.Random(agents)
+    model = None if agents == "builtin" else scripted({"agent": [dict_of(word) for word in WORDS]})
+    set_up_log("DEBUG")
+    caplog.set_level(logging.DEBUG)
+    sessions = {"messages_a_minute": 1000}
+    async with TelegramServer() as fake, running(fake, tmp_path, model, sessions=sessions) as bot:
+        caplog.clear()
+        people = [
+            fake.person(name, username=f"user_{dice.randrange(10**11)}", language=dice.choice(("en", "de", "nb", "fr")))
+            for name in NAMES
+        ]
+        for person in people:
+            fake.start(person)
+        for person in people:
+            await fake.wait_for(lambda person=person: fake.replies(person))
+            fake.press(person, fake.replies(person)[0].id, "consent::")
+        said = await conversation(fake, people, dice, 60)
+        await fake.wait_for(lambda: not fake.pending(), 20)
+        for person in people:
+            said.append(said_by(dice))
+            fake.write(person, said[-1])
+        await fake.wait_for(lambda: not fake.pending(), 20)
+        looked_for = traces(people, said)
+        wait = bot.store.database.run_now(lambda one: one.execute(select(inbox.c.id)).scalars().all())
+        waiting = files(tmp_path)
+        assert wait
+        await bot.dispatch.idle()
+        answered = files(tmp_path)
+        assert len(said) > 20 and len(looked_for) > 30
+        rows = bot.store.database.run_now(lambda one: one.execute(select(chats.c.sealed)).scalars().all())
+        assert 0 < len(rows) <= len(people)  # some pressed “No, thank you”
+    # That the search can find anything at all.
+    assert found_in(b"..." + base64.b64encode(b"x" + WORDS[0].encode()), traces([], [WORDS[0]])) == [f"word {WORDS[0]}"]
+    for name, content in {**{f"{one} while waiting": kept for one, kept in waiting.items()}, **answered}.items():
+        assert found_in(content, looked_for) == [], name
+    for name, content in files(tmp_path).items():
+        assert found_in(content, looked_for) == [], name
+    assert found_in(caplog.text.encode(), looked_for) == []
+    assert fake.token not in caplog.text
+
+
+def dict_of(word: str) -> dict[str, object]:
+    """A draft that repeats what somebody wrote."""
+    return {"requested_sources": [], "citations": ["sleep"], "basis": "source", "media": [], "handoff": None,
+            "reply": f"A fixed time for going to bed can help. {word}"}  # fmt: skip
+
+
+PURPOSES = ("state", "waiting", "poll", "chat", "asked", "")
+
+
+async def test_the_database_with_the_secret_alone_opens_nothing(tmp_path: Path) -> None:
+    """With every key that the code can derive from secret and database, no state and no poll opens; with the id it does."""
+    async with TelegramServer() as fake, running(fake, tmp_path) as bot:
+        people = [fake.person(name) for name in NAMES[:2]]
+        for person in people:
+            await agreed(fake, person)
+        await bot.dispatch.idle()
+        store: ChatStore = bot.store
+        read = store.database.run_now
+        sealed = read(lambda one: one.execute(select(chats.c.sealed)).scalars().all())
+        stored = [
+            value
+            for table in (chats, inbox, polls)
+            for row in read(lambda one, table=table: one.execute(select(table)).all())
+            for value in row
+        ]
+        contexts = [value for value in stored if isinstance(value, bytes)]
+        contexts += [b"", b"telegram", b"telegram:", *(ChatIdentity(platform="telegram", chat="").canonical(),)]
+        secret = store.keyring.current
+        derived = [secret, *(Secret(secret.keyed(name, one) * 2) for name in PURPOSES for one in contexts[:6])]
+        for one in derived:
+            for content in sealed:
+                body = content if one is secret else b"\x01" + one.id + content[5:]
+                for purpose in PURPOSES:
+                    for context in contexts:
+                        with pytest.raises(SealBroken):
+                            one.open(purpose, context, body)
+        identity = ChatIdentity(platform="telegram", chat=str(people[0].id))
+        assert (await store.load(identity)).state is not None

@@ -1,0 +1,94 @@
+"""What is kept of a chat comes back from its bytes as it was."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from adapters.chat.feedback_port import Poll
+from adapters.chat.identity import ChatIdentity
+from adapters.chat.incoming import Incoming
+from adapters.chat.state import Answered, ChatState
+from adapters.session import SessionState
+from engine.types import ActiveSource, Conversation, HandoffOffer, Message, Reminder, Role
+
+# Half of a character in two units is no text, and comes in updates all the same.
+TEXTS = st.text(st.characters(), max_size=40)
+NAMES = st.text(max_size=8)
+NUMBERS = st.integers(0, 10_000)
+SOURCES = st.lists(NAMES, max_size=3).map(tuple)
+CONVERSATIONS = st.builds(
+    Conversation,
+    assistant=NAMES,
+    messages=st.lists(
+        st.builds(Message, role=st.sampled_from(list(Role)), content=TEXTS, citations=SOURCES), max_size=3
+    ).map(tuple),
+    active=st.lists(st.builds(ActiveSource, id=NAMES, idle=NUMBERS), max_size=2).map(tuple),
+    reminders=st.lists(st.builds(Reminder, judge=NAMES, text=TEXTS, clean=NUMBERS), max_size=2).map(tuple),
+    offer=st.none() | st.builds(HandoffOffer, to=NAMES, question=TEXTS),
+)
+SESSIONS = st.builds(
+    SessionState,
+    conversation=CONVERSATIONS,
+    since_referral=st.none() | NUMBERS,
+    was_urgent=st.booleans(),
+    unanswered=TEXTS,
+    country=st.none() | NAMES,
+    language=st.none() | NAMES,
+)
+ANSWERS = st.builds(Answered, number=NUMBERS, assistant=NAMES, sources=SOURCES, decision=NAMES, thumbed=st.booleans())
+STATES = st.builds(
+    ChatState,
+    session=SESSIONS,
+    consented=st.booleans(),
+    waiting=TEXTS,
+    answered=NUMBERS,
+    answers=st.lists(ANSWERS, max_size=3).map(tuple),
+    since_asked=NUMBERS,
+    since_referral=st.none() | NUMBERS,
+    told_quoting=st.booleans(),
+)
+INCOMING = st.builds(
+    Incoming,
+    identity=st.builds(ChatIdentity, platform=NAMES, chat=NAMES, user=NAMES, thread=NAMES),
+    place=st.dictionaries(NAMES, st.none() | NUMBERS | TEXTS, max_size=3),
+    text=TEXTS,
+    command=NAMES,
+    about=st.none() | NUMBERS,
+    language=NAMES,
+    private=st.booleans(),
+    wordless=st.booleans(),
+    edited=st.booleans(),
+    late=st.booleans(),
+    at=st.floats(0, 4e9),
+)
+POLLS = st.builds(
+    Poll, question=NAMES, text=TEXTS, options=st.lists(st.tuples(NAMES, TEXTS), max_size=4).map(tuple), about=ANSWERS
+)
+
+
+@settings(max_examples=150)
+@given(STATES)
+def test_a_state_comes_back_as_it_was(state: ChatState) -> None:
+    """Every state that can be is the same after its way to the disk and back."""
+    assert ChatState.from_json(state.to_json()) == state
+
+
+@given(INCOMING)
+def test_a_message_comes_back_as_it_was(incoming: Incoming) -> None:
+    """Every message that can wait is the same when it is taken up again."""
+    assert Incoming.from_json(incoming.to_json()) == incoming
+
+
+@given(POLLS)
+def test_a_poll_comes_back_as_it_was(poll: Poll) -> None:
+    """Every poll that can be shown is the same when its answer comes."""
+    assert Poll.from_json(poll.to_json()) == poll
+
+
+@pytest.mark.parametrize("content", [b"", b"{}", b"[]", b'{"version": 99}', b"\xff\xfe"])
+def test_anything_else_is_refused(content: bytes) -> None:
+    """Bytes that are no state give one of the errors that are expected."""
+    with pytest.raises((ValueError, KeyError, TypeError)):
+        ChatState.from_json(content)

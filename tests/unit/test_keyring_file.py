@@ -1,0 +1,95 @@
+"""The secret file: whole or refused, private, and exchanged without losing what lies under the former one."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from adapters.storage.keyring_file import (
+    from_texts,
+    inbox_secret,
+    load,
+    pruned,
+    renewed_inbox_secret,
+    rotated,
+    save,
+)
+from adapters.storage.sealing import Keyring, Secret
+from engine.exceptions import ConfigurationError
+
+KEYRING = Keyring(current=Secret.random(), former=(Secret.random(),))
+
+
+def test_a_keyring_comes_back_as_it_was(tmp_path: Path) -> None:
+    """What is saved is what is loaded, in a file that only its owner can read, with nothing left beside it."""
+    path = tmp_path / "new folder" / "secret.json"
+    save(path, KEYRING)
+    assert load(path) == KEYRING
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert [one.name for one in path.parent.iterdir()] == ["secret.json"]
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["", "{", "[]", "null", '{"current": "00"}', '{"current": 5, "former": []}', '{"current": "zz", "former": []}',
+     json.dumps({"current": "00" * 31, "former": []}), json.dumps({"current": "00" * 32, "former": ["00"]}), "é" * 40],
+)  # fmt: skip
+def test_a_damaged_file_is_named_with_its_remedy(tmp_path: Path, content: str) -> None:
+    """A cut-off or changed secret file is refused, naming file and remedy, and is left as it is."""
+    path = tmp_path / "secret.json"
+    path.write_text(content, encoding="utf-8")
+    with pytest.raises(ConfigurationError, match=r"secret\.json: .*Put the file back"):
+        load(path)
+    assert path.read_text(encoding="utf-8") == content
+
+
+def test_every_cut_of_the_file_is_noticed(tmp_path: Path) -> None:
+    """However much of the secret file is missing, it is refused."""
+    path = tmp_path / "secret.json"
+    save(path, KEYRING)
+    whole = path.read_text(encoding="ascii")
+    for length in range(len(whole)):
+        path.write_text(whole[:length], encoding="ascii")
+        with pytest.raises(ConfigurationError):
+            load(path)
+
+
+def test_a_secret_that_can_be_guessed_is_refused() -> None:
+    """A secret from the settings has at least 32 characters."""
+    with pytest.raises(ConfigurationError, match="shorter than 32"):
+        from_texts("x" * 31)
+    assert from_texts("x" * 32, ["y" * 32]).former == (Secret(b"y" * 32),)
+
+
+def test_rotation_keeps_every_former_secret() -> None:
+    """After a rotation a new secret is in use and all earlier ones are former ones."""
+    after = rotated(KEYRING)
+    assert after.current not in tuple(KEYRING)
+    assert after.former == tuple(KEYRING)
+
+
+def test_pruning_never_drops_the_present_secret() -> None:
+    """Pruning takes out the former secrets that are named, and nothing else."""
+    former = KEYRING.former[0]
+    assert pruned(KEYRING, [former.id, KEYRING.current.id]) == Keyring(current=KEYRING.current)
+    assert pruned(KEYRING, []) == KEYRING
+
+
+def test_the_inbox_key_is_made_anew_where_it_is_lost_or_cut_off(tmp_path: Path) -> None:
+    """A missing or damaged inbox key gives a new one; a whole one stays."""
+    path = tmp_path / "inbox.key"
+    first = inbox_secret(path)
+    assert inbox_secret(path) == first
+    path.write_text(path.read_text(encoding="ascii")[:20], encoding="ascii")
+    second = inbox_secret(path)
+    assert second != first and inbox_secret(path) == second
+    assert renewed_inbox_secret(path) != second
+
+
+def test_a_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    """A secret that cannot be written gives the file and the remedy."""
+    (tmp_path / "file").write_text("", encoding="ascii")
+    with pytest.raises(ConfigurationError, match=r"file.*rights"):
+        save(tmp_path / "file" / "secret.json", KEYRING)

@@ -1,0 +1,104 @@
+"""Migrations: from nothing and from every former version to exactly the present tables."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from alembic import command
+from alembic.autogenerate import compare_metadata
+from alembic.config import Config
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection, inspect
+
+from adapters.storage import migrating
+from adapters.storage.database import Database
+from adapters.storage.migrating import migrate
+from adapters.storage.tables import metadata
+from engine.exceptions import StorageDamaged
+
+FOLDER = Path(migrating.__file__).parent / "migrations"
+
+
+def config() -> Config:
+    made = Config()
+    made.set_main_option("script_location", str(FOLDER))
+    return made
+
+
+REVISIONS = [one.revision for one in ScriptDirectory.from_config(config()).walk_revisions()]
+
+
+def at_revision(database: Database, revision: str) -> None:
+    def work(connection: Connection) -> None:
+        setting = config()
+        setting.attributes["connection"] = connection
+        command.upgrade(setting, revision)
+
+    database.run_now(work)
+
+
+def differences(database: Database) -> list[object]:
+    options = {"compare_type": True, "compare_server_default": True}
+    return database.run_now(lambda one: compare_metadata(MigrationContext.configure(one, opts=options), metadata))
+
+
+@pytest.mark.parametrize("before", [None, *REVISIONS])
+def test_every_former_version_becomes_the_present_one(tmp_path: Path, before: str | None) -> None:
+    """A new database and one of each former revision end with the tables, columns and indexes of today."""
+    database = Database(f"sqlite:///{tmp_path}/cafi.db")
+    if before is not None:
+        at_revision(database, before)
+    assert migrate(database) == before
+    assert differences(database) == []
+    assert migrate(database) == REVISIONS[0]
+    database.close()
+
+
+def test_primary_keys_and_nulls_are_as_described(tmp_path: Path) -> None:
+    """What a comparison by Alembic leaves out is the same too: primary keys, and which columns may be empty."""
+    database = Database(f"sqlite:///{tmp_path}/cafi.db")
+    migrate(database)
+
+    def found(connection: Connection) -> dict[str, tuple[object, ...]]:
+        look = inspect(connection)
+        return {
+            name: (
+                tuple(look.get_pk_constraint(name)["constrained_columns"]),
+                tuple((one["name"], one["nullable"]) for one in look.get_columns(name)),
+            )
+            for name in metadata.tables
+        }
+
+    wanted = {
+        name: (
+            tuple(column.name for column in table.primary_key),
+            tuple((column.name, bool(column.nullable)) for column in table.columns),
+        )
+        for name, table in metadata.tables.items()
+    }
+    assert database.run_now(found) == wanted
+    database.close()
+
+
+def test_a_database_of_a_newer_version_is_refused_and_left_alone(tmp_path: Path) -> None:
+    """A database that a later CAFI has made is refused by name, and not a byte of its content changes."""
+    database = Database(f"sqlite:///{tmp_path}/cafi.db")
+    migrate(database)
+    database.run_now(lambda connection: connection.exec_driver_sql("UPDATE alembic_version SET version_num = '9999'"))
+    database.close()
+    before = (tmp_path / "cafi.db").read_bytes()
+    database = Database(f"sqlite:///{tmp_path}/cafi.db")
+    with pytest.raises(StorageDamaged, match=r"cafi\.db: .*newer CAFI"):
+        migrate(database)
+    database.close()
+    assert (tmp_path / "cafi.db").read_bytes() == before
+
+
+def test_migrations_are_written_and_not_left_as_generated() -> None:
+    """Every migration opens with its purpose and holds no marks of a generator."""
+    for path in (FOLDER / "versions").glob("*.py"):
+        text = path.read_text(encoding="utf-8")
+        assert re.match(r'"""\w[^\n]+"""\n', text) and "auto generated" not in text, path.name
