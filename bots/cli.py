@@ -37,7 +37,7 @@ app.add_typer(secret_app, name="secret")
 def run(config: Config = None, kb: Kb = None, agents: AgentsOption = None) -> None:
     """Start everything that is configured, in one process. With no platform configured: the terminal chat.
 
-    Example: CAFI_TELEGRAM__TOKEN=... cafi run
+    Example: cafi run --agents builtin
     """
     with failing_calmly():
         built = application(config, kb, agents)

@@ -29,6 +29,8 @@ from engine.exceptions import StaleState, StorageError
 
 GIVE_UP_AFTER = 20
 """How often a process may end over one message before the message gets an apology in place of an answer."""
+STARTING = 2
+"""Turns that may begin in one round of the event loop: hundreds at once would keep every delivery waiting for a second."""
 LATE_SECONDS = 300
 """An answer this long after its question says so."""
 _log = logging.getLogger("cafi.dispatch")
@@ -59,11 +61,13 @@ class Dispatch:
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
     _told_trouble: set[tuple[ChatIdentity, float, str]] = field(default_factory=set)
     _delivering: asyncio.Semaphore = field(init=False)
+    _starting: asyncio.Semaphore = field(init=False)
     _patience: Patience = field(init=False)
     _closing: bool = False
 
     def __post_init__(self) -> None:
         self._delivering = asyncio.Semaphore(self.deliveries)
+        self._starting = asyncio.Semaphore(STARTING)
         self._patience = Patience(seconds=self.retry_seconds)
 
     async def resume(self) -> int:
@@ -179,6 +183,8 @@ class Dispatch:
             )
             if line.kept.lost:
                 await self._shown(incoming, self.chat.lost(self.chat.start(incoming)))
+        async with self._starting:
+            await asyncio.sleep(0)
         state = line.kept.state or self.chat.start(incoming)
         if waiting.attempts >= GIVE_UP_AFTER:
             _log.error("a message ended the process %d times and is given up", waiting.attempts)

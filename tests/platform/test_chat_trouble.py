@@ -146,7 +146,7 @@ async def test_trouble_after_a_message_was_taken_costs_nobody_an_answer(tmp_path
         assert rows(bot, inbox) == 0
         answers = [one.text for one in fake.replies(anna) if "can help" in one.text]
         assert len(answers) == 1
-        assert (await bot.store.load(_identity(anna))).state.answered == 1
+        assert len((await bot.store.load(_identity(anna))).state.answers) == 1
 
 
 async def test_forgetting_in_trouble_is_done_when_it_can_be(tmp_path: Path) -> None:
