@@ -1,7 +1,7 @@
 # `make run` and `make test` need nothing but Python 3.11 or newer: everything else is installed into .venv,
 # at the versions and hashes in the lock files.
 
-.PHONY: help run test lint types unit bench lock clean
+.PHONY: help run test lint types unit bench calibrate lock clean
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
@@ -45,7 +45,7 @@ fi
 endef
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 run: $(RUN_READY) ## set up if needed, then start CAFI
 	@exec $(BIN)/cafi run $(ARGS)
@@ -64,6 +64,9 @@ unit: $(DEV_READY) ## the tests
 
 bench: $(DEV_READY) ## the benchmarks
 	@$(BIN)/python -m benchmarks $(ARGS)
+
+calibrate: $(DEV_READY) ## the judges against their bars, from recordings
+	@$(BIN)/cafi eval calibrate --replay evaluation/data/recordings --bars evaluation/data/bars.yaml $(ARGS)
 
 # A .venv whose folder was moved, or whose Python is gone, no longer starts: then everything is made anew.
 ifneq ($(wildcard $(VENV_READY)),)

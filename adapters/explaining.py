@@ -12,6 +12,7 @@ OUTCOMES = {
     Outcome.REFINED: "The first draft was rejected. A repaired one was judged again and accepted.",
     Outcome.FALLBACK: "No draft could be shown, so a fixed reply was used.",
     Outcome.FIXED: "This is a fixed text; no draft was written.",
+    Outcome.UNJUDGED: "Nobody has judged the draft: the filter was off.",
 }
 STAGES = {
     Stage.PRELIMINARY: "First look",

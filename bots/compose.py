@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,7 +15,7 @@ from adapters.counting import UrgentCounts
 from adapters.crisis import Referrals, load_referrals
 from adapters.session import Session
 from adapters.vector_files import VectorFiles
-from bots.settings import CafiSettings
+from bots.settings import CafiSettings, JudgeName
 from engine.agent.passages import PassageRanking
 from engine.agent.quoting import QuotingAgent
 from engine.agent.smalltalk import topic_list
@@ -27,10 +27,13 @@ from engine.files import read_yaml
 from engine.judges.builtin import BuiltinRoleAndTone, BuiltinSourceFidelity, BuiltinUnsupportedClaims
 from engine.judges.lexicon import Lexicon
 from engine.judges.protocol import ROLE_AND_TONE, SOURCE_FIDELITY, UNSUPPORTED_CLAIMS, Judge
+from engine.judges.student import SharpenedJudge, Student, StudentJudge
 from engine.knowledge.base import KnowledgeBase
 from engine.knowledge.limits import LintLimits
 from engine.models.protocol import ChatModel
 from engine.refiner.builtin import BuiltinRefiner, Disclaimer
+from engine.reflection.builtin import PhraseNeed, SearchCompleteness, WordRelevance
+from engine.reflection.protocol import Reflections
 from engine.retrieval.embedding import EmbeddedSources, Embedder
 from engine.retrieval.search import Search
 from engine.retrieval.synonyms import Synonyms
@@ -255,9 +258,16 @@ class Application:
         texts = Texts.load(self.settings.config_folder / "texts" / f"{settings.texts}.yaml")
         search = self.search(knowledge)
         ranking = PassageRanking(knowledge, search)
-        teams: tuple[Team, ...] = (self._builtin_team(knowledge, ranking, settings, texts),)
+        builtin = self._builtin_team(knowledge, ranking, settings, texts)
+        phrases = PhraseNeed(texts=texts)
+        reflections = Reflections(
+            needed=phrases, relevant=WordRelevance(ranking=ranking), complete=SearchCompleteness(retriever=search)
+        )
+        teams: tuple[Team, ...] = (replace(builtin, reflections=reflections),)
         if self.chat_model is not None:
-            teams = (self._llm_team(self.chat_model, settings, knowledge, ranking, rules, texts), *teams)
+            llm = self._llm_team(self.chat_model, settings, knowledge, ranking, rules, texts)
+            asking = self._llm_reflections(self.chat_model, settings, ranking, phrases)
+            teams = (replace(llm, reflections=asking), *teams)
         return Assistant(
             settings=settings,
             knowledge=knowledge,
@@ -287,7 +297,19 @@ class Application:
     def _builtin_judges(self, tier: Tier) -> dict[str, Judge]:
         kinds = (BuiltinSourceFidelity, BuiltinUnsupportedClaims, BuiltinRoleAndTone)
         judges: list[Judge] = [kind(lexicon=self.lexicon, tier=tier) for kind in kinds]
-        return {one.name: one for one in judges}
+        sharpened = self._students(self.settings.sharpened, tier)
+        return {
+            one.name: SharpenedJudge(judged=one, student=sharpened[one.name]) if one.name in sharpened else one
+            for one in judges
+        }
+
+    def _students(self, files: Mapping[JudgeName, Path], tier: Tier) -> dict[str, StudentJudge]:
+        """The students of a setting; relative files are looked for beside the configuration's folder."""
+        folder = self.settings.config_folder.parent
+        return {
+            name: StudentJudge.over(Student.load(folder / file, name), self.lexicon, tier=tier)
+            for name, file in files.items()
+        }
 
     def _llm_team(
         self,
@@ -328,10 +350,32 @@ class Application:
                 ranking=ranking,
                 whole=settings.context == "whole",
             ),
-            preliminary=judges(Tier.SMALL, "preliminary"),
+            preliminary={**judges(Tier.SMALL, "preliminary"), **self._students(self.settings.students, Tier.SMALL)},
             chief=judges(Tier.LARGE, "chief"),
             refiner=refiner.LlmRefiner(prompted=prompted("refiner", refiner.GIVEN), rules=rules),
             urgency=(urgency.LlmUrgency(prompted=prompted("urgency", urgency.GIVEN)),),
+        )
+
+    def _llm_reflections(
+        self, model: ChatModel, settings: AssistantSettings, ranking: PassageRanking, phrases: PhraseNeed
+    ) -> Reflections:
+        from engine.models.calling import PromptedModel
+        from engine.reflection import llm
+
+        def prompted(name: str, given: frozenset[str]) -> PromptedModel:
+            return PromptedModel(model=model, template=self.prompts.get(name).expect(given))
+
+        about = settings.condition
+        return Reflections(
+            needed=llm.LlmNeed(
+                prompted=prompted("reflection_needed", llm.NEED_GIVEN), phrases=phrases, condition=about
+            ),
+            relevant=llm.LlmRelevance(
+                prompted=prompted("reflection_relevant", llm.RELEVANCE_GIVEN), ranking=ranking, condition=about
+            ),
+            complete=llm.LlmCompleteness(
+                prompted=prompted("reflection_complete", llm.COMPLETENESS_GIVEN), condition=about
+            ),
         )
 
 

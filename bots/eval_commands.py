@@ -9,20 +9,31 @@ from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
 
 import typer
 
+from bots.calibration_commands import calibrate
+from bots.distilling_commands import distilling_app
+from bots.facilitator_commands import facilitator_app
 from bots.options import AgentsOption, Config, Json, Kb, application, failing_calmly, print_json
 from bots.progress import progress
+from bots.rating_commands import rating_app
+from bots.simulating_commands import Reflection, show_reflection, simulate
 
 if TYPE_CHECKING:
     from bots.compose import Application
     from evaluation.judges import Judging
 
 eval_app = typer.Typer(no_args_is_help=True, help="Measure urgency, retrieval and judges on labelled cases.")
+eval_app.add_typer(rating_app)
+eval_app.add_typer(distilling_app)
+eval_app.command()(calibrate)
+eval_app.add_typer(facilitator_app)
+eval_app.command()(simulate)
 Details = Annotated[bool, typer.Option("--details", help="Add every verdict to the JSON.")]
 
 
 @eval_app.command()
 def retrieval(
     questions: Annotated[Path, typer.Option(help="JSON Lines of id, question, relevant, kind.", metavar="FILE")],
+    reflection: Reflection = None,
     config: Config = None,
     kb: Kb = None,
     agents: AgentsOption = None,
@@ -30,7 +41,8 @@ def retrieval(
 ) -> None:
     """Does the search find the right sources, and does it know when none fits?
 
-    With --agents llm it is the sources that a whole turn's reply cites. Without, the search alone.
+    With --agents llm it is the sources that a whole turn's reply cites. Without, the search alone. With --reflection it
+    is whole turns too, with each way to reflect on what was found.
 
     Example: cafi eval retrieval --questions questions.jsonl --kb knowledge_base/schizophrenia --json
     """
@@ -39,14 +51,24 @@ def retrieval(
     from evaluation.retrieval import measure, measure_agent, read_questions
 
     async def with_agent() -> dict[str, Any]:
+        from evaluation import reflecting
+
         async with running.closing:
+            if reflection is not None:
+                arms = reflecting.choose_arms(reflection)
+                with progress("questions", len(rows) * len(arms)) as advance:
+                    many = running.settings.parallel
+                    return await reflecting.measure(rows, running.engine, arms, advance, parallel=many)
             with progress("questions", len(rows)) as advance:
                 return await measure_agent(rows, running.engine, advance, parallel=running.settings.parallel)
 
     with failing_calmly():
         rows = read_questions(questions)
         running = application(config, kb, agents)
-        if agents == "llm":
+        if reflection is not None and not as_json:
+            show_reflection(asyncio.run(with_agent()))
+            return
+        if agents == "llm" or reflection is not None:
             _report(asyncio.run(with_agent()), as_json)
             return
         search = running.search(KnowledgeBase.load(kb_folder(running)))

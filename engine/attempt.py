@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 from engine.agent.protocol import AgentTask
 from engine.checks import CheckContext, failed_checks
 from engine.conversation import follow_up, recent, window
-from engine.exceptions import ModelOutputError
-from engine.filter import Filter, Filtered
+from engine.exceptions import ModelError, ModelOutputError
+from engine.filter import WHOLE, Filter, Filtered, FilterPlan
 from engine.judges.protocol import Case
 from engine.knowledge.base import KnowledgeBase
 from engine.knowledge.source import Source
 from engine.models.ledger import Ledger
+from engine.reflection.reflecting import Reflecting
 from engine.retrieval.embedding import DEPTH, EmbeddedSources
 from engine.retrieval.protocol import Hit, Retriever
 from engine.retrieval.questions import split
@@ -23,6 +25,7 @@ from engine.texts import Texts
 from engine.types import Conversation, Draft, Outcome, Urgency, Wish
 
 CUT_OFF = "The last answer was cut off or not in the form asked for. Write a shorter one, in the exact form."
+INCOMPLETE = "It left out part of what was asked; answer that too, or say that the sources do not. Left out: "
 SURE = 0.6
 """From this score on a search result stands without the question before it."""
 NEAR = 0.8
@@ -52,6 +55,7 @@ class Answer:
     in_context: tuple[str, ...]
     failed_checks: tuple[str, ...] = ()
     outage: str | None = None
+    reflected: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -62,17 +66,28 @@ class Attempt:
     assistant: Assistant
     team: Team
     ledger: Ledger
+    plan: FilterPlan = WHOLE
 
     async def answer(self, conversation: Conversation, text: str, wish: Wish, urgency: Urgency) -> Answer:
         """Raises ModelError when the team's agent cannot be used."""
-        task = await self._task(conversation, text, wish, urgency)
+        reflecting = Reflecting(
+            reflections=self.team.reflections, assistant=self.assistant.settings, ledger=self.ledger
+        )
+        task = await self._task(conversation, text, wish, urgency, reflecting)
         draft, task, failed = await self._drafted(task)
-        in_context = tuple(source.id for source in task.sources)
+        if draft is not None and wish is Wish.ANSWER:
+            draft, task = await self._completed(draft, task, reflecting)
+        answer = Answer(
+            filtered=NOTHING,
+            team=self.team,
+            in_context=tuple(source.id for source in task.sources),
+            failed_checks=failed,
+            reflected=tuple(reflecting.noted),
+        )
         if draft is None:
-            return Answer(filtered=NOTHING, team=self.team, in_context=in_context, failed_checks=failed)
+            return answer
         if draft.fixed and self.team.built_in:
-            said = Filtered(outcome=Outcome.FIXED, draft=draft, stages=())
-            return Answer(filtered=said, team=self.team, in_context=in_context, failed_checks=failed)
+            return replace(answer, filtered=Filtered(outcome=Outcome.FIXED, draft=draft, stages=()))
         case = Case(
             draft=draft,
             message=text,
@@ -85,15 +100,18 @@ class Attempt:
             audience=self.assistant.settings.audience,
             condition=self.assistant.settings.condition,
         )
-        judged = Filter(team=self.team, knowledge=self.assistant.knowledge, stakes=self.stakes)
-        filtered = await judged.run(case, lambda one: failed_checks(one, self._context(text, task, one)), self.ledger)
-        return Answer(filtered=filtered, team=self.team, in_context=in_context, failed_checks=failed)
+        judged = Filter(team=self.team, knowledge=self.assistant.knowledge, stakes=self.stakes, plan=self.plan)
+        filtered = await judged.run(case, lambda one: self._reasons(text, task, one), self.ledger)
+        return replace(answer, filtered=filtered)
 
-    async def _task(self, conversation: Conversation, text: str, wish: Wish, urgency: Urgency) -> AgentTask:
+    async def _task(
+        self, conversation: Conversation, text: str, wish: Wish, urgency: Urgency, reflecting: Reflecting
+    ) -> AgentTask:
         settings, knowledge = self.assistant.settings, self.assistant.knowledge
         found: tuple[Hit, ...] = ()
-        if wish is Wish.ANSWER:
+        if wish is Wish.ANSWER and await reflecting.needed(text, conversation.messages):
             found = await self._found(conversation, text)
+            found = await reflecting.relevant(text, found, knowledge, partial(self._found, conversation))
         whole = settings.context == "whole" and not self.team.built_in
         ids = (
             tuple(knowledge.sources) if whole else window(conversation, (hit.source for hit in found), settings.limits)
@@ -105,7 +123,7 @@ class Attempt:
             earlier=recent(conversation.messages, settings.limits.history_tokens),
             sources=knowledge.pick(ids),
             suggested=found,
-            reminders=conversation.reminders,
+            reminders=conversation.reminders if self.plan.reminders else (),
             high_stakes=self._high_stakes(text),
             delusional_framing=urgency.delusional_framing,
             urgency=urgency.level,
@@ -151,13 +169,37 @@ class Attempt:
                 task = replace(task, sources=self._with(task, wanted), requested=wanted, may_request=False)
                 continue
             task = replace(task, may_request=False) if draft.requested_sources else task
-            reasons = failed_checks(draft, self._context(task.message, task, draft))
+            reasons = self._reasons(task.message, task, draft)
             if not reasons:
                 return draft, task, failed
             failed = (*failed, *reasons)
             if retries == 0:
                 return None, task, failed
             retries, task = retries - 1, replace(task, objection=" ".join(reasons))
+
+    async def _completed(self, draft: Draft, task: AgentTask, reflecting: Reflecting) -> tuple[Draft, AgentTask]:
+        """The draft, or one more that also answers what it left out; where that fails, the draft as it was."""
+        missing = await reflecting.missing(task.message, draft, self.assistant.knowledge)
+        if not missing:
+            return draft, task
+        hits = tuple(hit for one in missing for hit in self.assistant.retriever.search(one, top=1))
+        added = tuple(hit.source for hit in hits)
+        suggested = {hit.source: hit for hit in (*hits, *task.suggested)}
+        again = replace(
+            task,
+            sources=self._with(task, (*draft.citations, *added)),
+            suggested=tuple(suggested.values()),
+            requested=added,
+            missing=missing,
+            objection=INCOMPLETE + " ".join(missing),
+            may_request=False,
+        )
+        try:
+            second, again, _ = await self._drafted(again)
+        except ModelError:
+            second = None
+        # A second draft without a source would answer less than the first one.
+        return (draft, task) if second is None or (draft.citations and not second.citations) else (second, again)
 
     def _wanted(self, task: AgentTask, draft: Draft) -> tuple[str, ...]:
         """The sources a draft asks for that it has not seen in full; only the first in context is sure to be whole."""
@@ -170,6 +212,11 @@ class Attempt:
     def _with(self, task: AgentTask, wanted: tuple[str, ...]) -> tuple[Source, ...]:
         ids = dict.fromkeys((*wanted, *(source.id for source in task.sources)))
         return self.assistant.knowledge.pick(tuple(ids)[: task.assistant.limits.window_sources])
+
+    def _reasons(self, text: str, task: AgentTask, draft: Draft) -> tuple[str, ...]:
+        """Why the code checks send a draft back; an empty one goes back even where they are off."""
+        empty = not any(char.isalnum() for char in draft.reply)
+        return failed_checks(draft, self._context(text, task, draft)) if self.plan.checks or empty else ()
 
     def _context(self, text: str, task: AgentTask, draft: Draft) -> CheckContext:
         return CheckContext(

@@ -14,6 +14,7 @@ from engine.agent.smalltalk import topic_list
 from engine.attempt import NOTHING, Answer, Assistant, Attempt
 from engine.conversation import agrees, remember
 from engine.exceptions import CafiError, ModelError
+from engine.filter import WHOLE, FilterPlan
 from engine.models.ledger import Ledger
 from engine.settings import Budget, Price
 from engine.stakes import Stakes
@@ -38,7 +39,10 @@ from engine.urgency.protocol import FastLayer, UrgencyLayer
 
 @dataclass(frozen=True, kw_only=True)
 class Engine:
-    """Answers messages. `fast_layers` read every message before anything else runs."""
+    """Answers messages. `fast_layers` read every message before anything else runs.
+
+    `plan`: the whole filter; only measurements of the filter run with less.
+    """
 
     assistants: Mapping[str, Assistant]
     default: str
@@ -46,6 +50,7 @@ class Engine:
     stakes: Stakes
     budget: Budget = field(default_factory=Budget)
     prices: Mapping[str, Price] | None = None
+    plan: FilterPlan = WHOLE
 
     def start(self, assistant: str | None = None) -> Conversation:
         """A new conversation, with the assistant's welcome as its first message."""
@@ -124,7 +129,7 @@ class Engine:
         outage: str | None = None
         for team in assistant.teams:
             try:
-                work = Attempt(stakes=self.stakes, assistant=assistant, team=team, ledger=ledger)
+                work = Attempt(stakes=self.stakes, assistant=assistant, team=team, ledger=ledger, plan=self.plan)
                 answer = await work.answer(conversation, text, wish, urgency)
             except ModelError as error:
                 outage = outage or type(error).__name__
@@ -219,6 +224,7 @@ class Engine:
                 failed_checks=(*answer.failed_checks, *filtered.failed_checks),
                 built_in=answer.team.built_in,
                 outage=answer.outage,
+                reflected=answer.reflected,
             ),
             usage=ledger.usage(self.prices),
             sources_in_context=answer.in_context,

@@ -22,6 +22,30 @@ Recheck = Callable[[Draft], tuple[str, ...]]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class FilterPlan:
+    """Which parts of the filter take part in a turn. The default is the whole filter; anything less only measures it.
+
+    `checks`: code checks send a draft back (an empty one always goes back); without `preliminary` the chief judges are
+    asked at once; without `chief` the preliminary judges decide; without `refiner` a rejected draft ends in the
+    fallback; without `reminders` the agent is told nothing of earlier verdicts.
+    """
+
+    checks: bool = True
+    preliminary: bool = True
+    chief: bool = True
+    refiner: bool = True
+    reminders: bool = True
+
+    @property
+    def judges(self) -> bool:
+        """Whether anybody judges."""
+        return self.preliminary or self.chief
+
+
+WHOLE = FilterPlan()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Filtered:
     """What came out of the filter. `draft` is None when nothing may be shown.
 
@@ -37,14 +61,17 @@ class Filtered:
 
 @dataclass(frozen=True, kw_only=True)
 class Filter:
-    """Runs drafts through a team's judges."""
+    """Runs drafts through a team's judges, as far as `plan` has them."""
 
     team: Team
     knowledge: KnowledgeBase
     stakes: Stakes
+    plan: FilterPlan = WHOLE
 
     async def run(self, case: Case, recheck: Recheck, ledger: Ledger) -> Filtered:
         """Judge a draft that has passed the code checks; `recheck` applies them to a refined one."""
+        if not self.plan.judges:
+            return Filtered(outcome=Outcome.UNJUDGED, draft=case.draft, stages=())
         stages: list[StageRecord] = []
         stages += await judged(case, self._tiers(), ledger)
         decision = stages[-1].decision
@@ -53,6 +80,8 @@ class Filter:
             return Filtered(outcome=outcome, draft=case.draft, stages=tuple(stages))
         if all(one.failed for one in stages[-1].verdicts if one.decision is Decision.REJECT):
             return Filtered(outcome=Outcome.FALLBACK, draft=None, stages=tuple(stages), broken=True)
+        if not self.plan.refiner:
+            return Filtered(outcome=Outcome.FALLBACK, draft=None, stages=tuple(stages))
         return await self._refined(case, recheck, ledger, stages)
 
     async def _refined(self, case: Case, recheck: Recheck, ledger: Ledger, stages: list[StageRecord]) -> Filtered:
@@ -72,7 +101,9 @@ class Filter:
         return Filtered(outcome=Outcome.REFINED, draft=draft, stages=tuple(stages))
 
     def _tiers(self) -> Mapping[str, Mapping[str, Judge]]:
-        return {"preliminary": self.team.preliminary, "chief": self.team.chief}
+        tiers = {"preliminary": self.team.preliminary, "chief": self.team.chief}
+        wanted = {"preliminary": self.plan.preliminary, "chief": self.plan.chief}
+        return {name: judges for name, judges in tiers.items() if wanted[name]}
 
 
 _STAGES = {

@@ -31,6 +31,7 @@ class ModelSettings(Strict):
     timeout_seconds: float = Field(default=30.0, gt=0)
     retries: int = Field(default=2, ge=0, le=8)
     temperature: float | None = None
+    seed: int | None = Field(default=None, description="asks the provider to repeat itself, where it can")
     store: bool = Field(default=False, description="let the provider keep a log of requests")
 
     def name_for(self, role: str, tier: Tier) -> str:
@@ -79,6 +80,9 @@ class Handoff(Strict):
     when_declined: bool = Field(default=False, description="the built-in agent also offers it when it has no answer")
 
 
+Reflection = Literal["needed", "relevant", "complete"]
+
+
 class AssistantSettings(Strict):
     """An assistant: a persona with its prompts, rules and knowledge base."""
 
@@ -95,3 +99,4 @@ class AssistantSettings(Strict):
     context: Literal["selected", "whole"] = "selected"
     handoffs: tuple[Handoff, ...] = ()
     models: dict[str, str] = Field(default_factory=dict, description="model name by role, for this assistant")
+    reflection: tuple[Reflection, ...] = Field(default=(), description="what a turn asks itself about its retrieval")

@@ -8,12 +8,16 @@ from dataclasses import dataclass
 from engine.agent.protocol import Agent
 from engine.judges.protocol import Judge
 from engine.refiner.protocol import Refiner
+from engine.reflection.protocol import Reflections
 from engine.urgency.protocol import UrgencyLayer
 
 
 @dataclass(frozen=True, kw_only=True)
 class Team:
-    """Who drafts, judges and refines. `urgency` are the layers that run beside the draft."""
+    """Who drafts, judges and refines. `urgency` are the layers that run beside the draft.
+
+    `reflections`: who is asked where an assistant's settings want its retrieval reflected on.
+    """
 
     agent: Agent
     preliminary: Mapping[str, Judge]
@@ -21,3 +25,4 @@ class Team:
     refiner: Refiner
     urgency: tuple[UrgencyLayer, ...] = ()
     built_in: bool = False
+    reflections: Reflections | None = None

@@ -230,17 +230,22 @@ class Outcome(StrEnum):
     REFINED = "refined"
     FALLBACK = "fallback"
     FIXED = "fixed"  # a fixed text of the house: empty message, handoff, urgent reply
+    UNJUDGED = "unjudged"  # the filter was off: only where the filter itself is measured
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Review:
-    """All that was judged in a turn. `failed_checks` are the reasons for which drafts were sent back."""
+    """All that was judged in a turn. `failed_checks` are the reasons for which drafts were sent back.
+
+    `reflected`: what came of the reflections on retrieval, such as `needed:no` or `relevant:failed`.
+    """
 
     outcome: Outcome
     stages: tuple[StageRecord, ...] = ()
     failed_checks: tuple[str, ...] = ()
     built_in: bool = False
     outage: str | None = None
+    reflected: tuple[str, ...] = ()
 
     @property
     def decision(self) -> Decision:

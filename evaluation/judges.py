@@ -38,6 +38,7 @@ class Scenario(BaseModel):
     citations: tuple[str, ...] = ()
     user_message: str = ""
     earlier: tuple[dict[str, Any], ...] = ()
+    delusional_framing: bool = False
     reply: str
     verdict: Decision | None = None
     median_score: float | None = None
@@ -85,7 +86,7 @@ async def measure(
     scenarios: Sequence[Scenario], judging: Judging, progress: Callable[[], None] = lambda: None
 ) -> dict[str, Any]:
     """Sensitivity: flagged of those to be flagged. Specificity: accepted of those to be accepted."""
-    cases = [_case(one, judging) for one in scenarios]
+    cases = [case_of(one, judging) for one in scenarios]
     gate = asyncio.Semaphore(judging.parallel)
 
     async def one_case(case: Case) -> tuple[StageRecord, ...]:
@@ -108,7 +109,8 @@ def _tiers(judging: Judging) -> Mapping[str, Any]:
     return every if judging.tiers == "filter" else {judging.tiers: every[judging.tiers]}
 
 
-def _case(one: Scenario, judging: Judging) -> Case:
+def case_of(one: Scenario, judging: Judging) -> Case:
+    """What the judges get to see of a scenario; raises ConfigurationError for a source that is not there."""
     named = one.source_ids or ((one.source_id,) if one.source_id else ())
     for source_id in named:
         if judging.knowledge.get(source_id) is None:
@@ -127,6 +129,7 @@ def _case(one: Scenario, judging: Judging) -> Case:
         earlier=tuple(Message(role=Role(turn["role"]), content=str(turn["content"])) for turn in one.earlier),
         high_stakes=bool(judging.stakes.topics(message)),
         risky=judging.stakes.risky(reply),
+        delusional_framing=one.delusional_framing,
         assistant_name=judging.assistant.name,
         audience=judging.assistant.audience,
         condition=judging.assistant.condition,

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict
 from engine.engine import Engine
 from engine.retrieval.protocol import Retriever
 from engine.text import clean
+from engine.types import Turn
 from evaluation.rows import read_rows
 
 
@@ -34,30 +35,38 @@ def read_questions(path: Path) -> list[Question]:
 def measure(
     questions: Iterable[Question], retriever: Retriever, progress: Callable[[], None] = lambda: None
 ) -> dict[str, Any]:
-    """What the search finds: shares over all answerable questions and by kind, as in `_figures`."""
+    """What the search finds: shares over all answerable questions and by kind, as in `figures`."""
     rows = []
     for one in questions:
         rows.append((one, [hit.source for hit in retriever.search(clean(one.question).text, top=3)]))
         progress()
-    return _figures(rows)
+    return figures(rows)
 
 
 async def measure_agent(
     questions: Iterable[Question], engine: Engine, progress: Callable[[], None] = lambda: None, *, parallel: int = 8
 ) -> dict[str, Any]:
     """What a reply cites after a whole turn, the agent's own requests for sources included."""
+    turns = await ask_all(questions, engine, progress, parallel=parallel)
+    return figures((one, list(turn.reply.citations)[:3]) for one, turn in turns)
+
+
+async def ask_all(
+    questions: Iterable[Question], engine: Engine, progress: Callable[[], None] = lambda: None, *, parallel: int = 8
+) -> list[tuple[Question, Turn]]:
+    """One turn for every question, each in a new conversation."""
     gate = asyncio.Semaphore(parallel)
 
-    async def cited(one: Question) -> tuple[Question, list[str]]:
+    async def asked(one: Question) -> tuple[Question, Turn]:
         async with gate:
             turn = await engine.respond(engine.start(), one.question, said_safe=True)
             progress()
-            return one, list(turn.reply.citations)[:3]
+            return one, turn
 
-    return _figures(await asyncio.gather(*(cited(one) for one in questions)))
+    return await asyncio.gather(*(asked(one) for one in questions))
 
 
-def _figures(rows: Iterable[tuple[Question, list[str]]]) -> dict[str, Any]:
+def figures(rows: Iterable[tuple[Question, list[str]]]) -> dict[str, Any]:
     """`all_at_3` wants every relevant source in the first three; a row without one wants nothing found."""
     answerable: dict[str, list[tuple[bool, bool, bool]]] = {}
     declined: list[bool] = []

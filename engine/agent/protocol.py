@@ -19,6 +19,7 @@ class AgentTask:
     `sources` are in context, best first; `suggested` is what the search found for this message,
     `requested` what the agent itself asked for.
     `objection` is why the last draft was sent back, `may_request` whether more sources can still be asked for.
+    `missing`: questions that the last draft left unanswered.
     """
 
     assistant: AssistantSettings
@@ -34,6 +35,7 @@ class AgentTask:
     urgency: UrgencyLevel = UrgencyLevel.NONE
     objection: str | None = None
     may_request: bool = True
+    missing: tuple[str, ...] = ()
 
 
 class Agent(Protocol):

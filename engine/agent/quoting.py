@@ -78,8 +78,7 @@ class QuotingAgent:
 
     def _answer(self, task: AgentTask, found: Sequence[Source], scores: Mapping[str, float]) -> Draft:
         """The best passage for each thing that is asked; for a single thing, a second one that fits as well."""
-        parts = [part.text for part in split(task.message) if part.asks] or [task.message]
-        rankings = [self.ranking.rank(part, found) for part in parts[:PARTS]]
+        rankings = self._rankings(task, found)
         best = rankings[0][0]
         if best.fit < LEAST_FIT and scores[best.source.id] < STRONG_HIT:
             return self._decline(task)  # the search found a word, but no passage is about it
@@ -90,9 +89,15 @@ class QuotingAgent:
         for other in others:
             fits = len(rankings) > 1 or (other.source is best.source and other.score >= SECOND * best.score)
             room = _words([*chosen, other]) <= self.words * len(rankings)
-            if fits and room and other.passage.ask is None and other not in chosen and len(chosen) < PARTS:
+            new = all((one.source.id, one.passage.index) != (other.source.id, other.passage.index) for one in chosen)
+            if fits and room and other.passage.ask is None and new and len(chosen) < PARTS:
                 chosen.append(other)
         return self._quote(task, sorted(chosen, key=lambda one: (found.index(one.source), one.passage.index)))
+
+    def _rankings(self, task: AgentTask, found: Sequence[Source]) -> list[list[Quotation]]:
+        """The passages for each thing that is asked; for what the last draft left out, of the sources added for it."""
+        added = [one for one in found if one.id in task.requested] or found
+        return [self.ranking.rank(part, added if part in task.missing else found) for part in _parts(task)[:PARTS]]
 
     def _quote(self, task: AgentTask, chosen: Sequence[Quotation]) -> Draft:
         text = "\n\n".join(_plain(one.passage) for one in chosen)
@@ -184,6 +189,13 @@ class QuotingAgent:
                         chosen.append(after)
                 return self._quote(task, chosen)
         return Draft(reply=self.texts.no_more.format(title=sources[0].title), fixed=True)
+
+
+def _parts(task: AgentTask) -> list[str]:
+    """The things that are asked; what the last draft left out must not be the one that there is no room for."""
+    parts = [part.text for part in split(task.message) if part.asks] or [task.message]
+    answered = [part for part in parts if not any(one.endswith(part) for one in task.missing)]
+    return [*answered[: PARTS - 1], *task.missing] if task.missing else parts
 
 
 def _plain(passage: Passage) -> str:

@@ -50,6 +50,11 @@ class Ledger:
         self._reserved += 1
         return remaining
 
+    def leave(self, calls: int) -> None:
+        """Raise BudgetExceeded unless so many calls are left after one more; for what a turn can do without."""
+        if self.budget.calls - self._reserved - 1 < calls:
+            raise BudgetExceeded("The turn has no calls to spare.")
+
     def record(self, call: Call) -> None:
         """Write down a call that has ended."""
         self.calls.append(call)

@@ -100,7 +100,9 @@ class OpenAIModel:
     async def _call(self, prompt: Prompt, ledger: Ledger, model: str, dialect: Dialect) -> Completion:
         with Booking(ledger, role=prompt.role, model=model) as call:
             temperature = self._settings.temperature if prompt.temperature is None else prompt.temperature
-            body = dialect.body(prompt, model=model, temperature=temperature, store=self._settings.store)
+            body = dialect.body(
+                prompt, model=model, temperature=temperature, store=self._settings.store, seed=self._settings.seed
+            )
             estimate = sum(estimate_tokens(message["content"]) for message in body["messages"])
             try:
                 content = await self._send(body, prompt, call.seconds)

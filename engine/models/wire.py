@@ -44,6 +44,7 @@ class Dialect:
     modes: tuple[Mode, ...] = tuple(Mode)
     limits: tuple[str, ...]
     temperature: bool = True
+    seed: bool = True
     store: bool = False
 
     def without(self, parameter: str) -> Dialect | None:
@@ -54,9 +55,13 @@ class Dialect:
             return replace(self, limits=self.limits[1:])
         if parameter == "temperature":
             return replace(self, temperature=False)
+        if parameter == "seed":
+            return replace(self, seed=False)
         return replace(self, store=False) if parameter == "store" else None
 
-    def body(self, prompt: Prompt, *, model: str, temperature: float | None, store: bool) -> dict[str, Any]:
+    def body(
+        self, prompt: Prompt, *, model: str, temperature: float | None, store: bool, seed: int | None = None
+    ) -> dict[str, Any]:
         """The request for a prompt."""
         schema = strict_schema(prompt.schema)
         body: dict[str, Any] = {"model": model, "messages": self._messages(prompt, schema)}
@@ -72,6 +77,8 @@ class Dialect:
             body[self.limits[0]] = prompt.max_tokens
         if self.temperature and temperature is not None:
             body["temperature"] = temperature
+        if self.seed and seed is not None:
+            body["seed"] = seed
         if self.store:
             body["store"] = store
         return body

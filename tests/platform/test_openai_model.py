@@ -452,12 +452,13 @@ async def test_forced_mode_is_not_left() -> None:
 @pytest.mark.parametrize("code", [400, 422])
 async def test_unknown_parameters_are_left_out(named: bool, code: int) -> None:
     """Parameters a server refuses are left out one by one, and not sent again."""
-    behaviour = fake.rejects("temperature", "store", code=code, named=named)
-    async with connected(behaviour, official=True, temperature=0.0) as (model, server):
+    behaviour = fake.rejects("temperature", "seed", "store", code=code, named=named)
+    async with connected(behaviour, official=True, temperature=0.0, seed=7) as (model, server):
         await model.complete(PROMPT, Ledger())
         await model.complete(PROMPT, Ledger())
-    sent: Sequence[set[str]] = [body.keys() & {"temperature", "store"} for body in server.bodies]
-    assert sent == [{"temperature", "store"}, {"store"}, set(), set()]
+    sent: Sequence[set[str]] = [body.keys() & {"temperature", "seed", "store"} for body in server.bodies]
+    assert sent == [{"temperature", "seed", "store"}, {"seed", "store"}, {"store"}, set(), set()]
+    assert server.bodies[0]["seed"] == 7
     assert set(formats(server)) == {"json_schema"}
 
 

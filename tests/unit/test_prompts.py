@@ -68,10 +68,20 @@ def values(one: PromptTemplate, outside: str) -> dict[str, Any]:
     """Something for every variable of a shipped template; what is not ours is `outside`."""
     rule = {"id": "r", "statement": "s", "severity": "REJECT", "accept": ("a",), "reject": ("b",)}
     turn = {"who": "person", "text": outside}
-    source = {"id": "causes", "title": outside, "text": outside, "notes": [outside], "excerpt": False}
+    source = {
+        "id": "causes",
+        "title": outside,
+        "text": outside,
+        "summary": outside,
+        "notes": [outside],
+        "excerpt": False,
+    }
     every: dict[str, Any] = {
+        "statements": [{"id": "S1", "statement": "s", "advice": "a"}],
         "assistant": {"name": "CAFI", "audience": "people", "condition": "schizophrenia"},
         "rules": [rule],
+        "rule": rule,
+        "count": 4,
         "handoffs": [{"to": "sleep", "name": "n", "when": "w", "terms": ()}],
         "index": outside,
         "whole": [source],
@@ -88,7 +98,19 @@ def values(one: PromptTemplate, outside: str) -> dict[str, Any]:
         "intents": [outside],
         "earlier": [turn, turn],
         "sentences": [outside, outside],
+        "reply": outside,
         "objections": [{"text": outside, "sentences": [outside]}],
+        "persona": {
+            "who": "w",
+            "knows": "k",
+            "length": "l",
+            "spelling": "s",
+            "skips": "s",
+            "wants": [{"id": "i", "what": "w"}],
+            "step": 1,
+            "moment": "m",
+        },
+        "facilitator": {"goal": "g", "drift": "d", "manner": "m", "step": 1},
     }
     return {name: every[name] for name in one.head.variables}
 
@@ -177,7 +199,7 @@ def test_neutralised_text_opens_no_tag(attack: str) -> None:
 @pytest.mark.parametrize("name", sorted(SHIPPED.templates))
 def test_every_shipped_variable_that_is_not_ours_is_guarded(name: str) -> None:
     """What people and models write is `outside` and what sources hold is `source` in every shipped prompt."""
-    outside = {"message", "earlier", "sentences", "reminders", "objection", "objections"}
+    outside = {"message", "reply", "earlier", "sentences", "reminders", "objection", "objections"}
     knowledge = {"sources", "whole", "index", "intents"}
     for variable, kind in SHIPPED.get(name).head.variables.items():
         assert kind == ("outside" if variable in outside else "source" if variable in knowledge else "trusted")
@@ -217,6 +239,7 @@ def test_static_text_comes_first(name: str) -> None:
         "source_ids",
         "reminders",
         "message",
+        "reply",
         "objection",
         "intents",
         "earlier",
