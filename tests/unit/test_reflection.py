@@ -133,15 +133,18 @@ async def test_an_incomplete_draft_is_written_once_more_before_the_judges(tmp_pa
     assert turn.review.reflected == ("complete:no",) and turn.review.stages[0].draft.reply == second["reply"]
 
 
-@pytest.mark.parametrize(
-    "second", [ModelUnavailable(), CITED | {"citations": ["invented"]}, CITED | {"citations": [], "basis": "none"}]
-)
+OTHER = CITED | {"reply": "I can only tell you about sleep, not about voices."}
+WORSE = (ModelUnavailable(), OTHER | {"citations": ["invented"]}, OTHER | {"citations": [], "basis": "none"})
+
+
+@pytest.mark.parametrize("second", WORSE, ids=["unavailable", "fails a check", "without a source"])
 async def test_a_second_draft_that_is_worse_leaves_the_first(tmp_path: Path, second: Any) -> None:
     """A second draft that fails, breaks a check or has lost its source does not replace the first one."""
     script = {"reflection_complete": {"missing": ["What are the voices?"]}, "agent": [CITED, second]}
     one, _ = engine(tmp_path, "complete", script)
     turn = await turn_of(one)
-    assert turn.reply.text == CITED["reply"] and turn.review.outcome is Outcome.ACCEPTED and turn.review.outage is None
+    assert (turn.reply.text, turn.reply.citations) == (CITED["reply"], ("sleep",))
+    assert turn.review.outcome is Outcome.ACCEPTED and turn.review.outage is None
 
 
 BROKEN = (ModelUnavailable(), ModelOutputError(), "no json", {"fitting": 1, "missing": {}})

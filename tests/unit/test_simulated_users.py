@@ -11,6 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bots.compose import Application
+from bots.settings import CafiSettings
 from engine.engine import Engine
 from engine.exceptions import ConfigurationError, ModelUnavailable
 from engine.knowledge.base import KnowledgeBase
@@ -309,3 +311,11 @@ def test_figures_never_fail_and_add_up(rows: list[tuple[str, str]]) -> None:
     found = counted(*(response(number, text, mark) for number, (text, mark) in enumerate(rows, start=1)))
     assert found["messages"] == len(rows) == sum(found["referral"][kind]["n"] for kind in ("due", "line", "none"))
     assert found["cited"]["replies"] == sum(mark != "urgent" for _, mark in rows)
+
+
+async def test_two_questions_with_one_answer_get_it_once() -> None:
+    """Where the same passage fits both parts of a message best, the built-in agent quotes it once."""
+    asked = next(one.script[0].says for one in SHIPPED if one.id == "well_read_patient")
+    engine = Application(settings=CafiSettings(agents="builtin")).engine
+    paragraphs = (await engine.respond(engine.start(), asked)).reply.text.split("\n\n")
+    assert len(paragraphs) > 1 and len(paragraphs) == len(set(paragraphs))
