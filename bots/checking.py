@@ -54,6 +54,11 @@ def findings(config: Path | None, kb: Path | None, agents: str | None) -> list[F
         running = application(config, kb, agents)
     except ConfigurationError as error:
         return [Finding(level="error", problem=error)]
+    return findings_of(running)
+
+
+def findings_of(running: Application) -> list[Finding]:
+    """The same for an application with its settings."""
     found = [*_crisis(running), *_assistants(running), *_files(running)]
     if not any(one.level == "error" for one in found):
         found += _tried(lambda: running.chat_model)

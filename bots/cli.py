@@ -35,15 +35,12 @@ app.add_typer(secret_app, name="secret")
 
 @app.command()
 def run(config: Config = None, kb: Kb = None, agents: AgentsOption = None) -> None:
-    """Start everything that is configured, in one process. With no platform configured: the terminal chat.
+    """Start everything that is configured, in one process: the web page, and platforms whose token is set.
 
     Example: cafi run --agents builtin
     """
     with failing_calmly():
         built = application(config, kb, agents)
-        if built.settings.telegram.token is None:
-            chat(config, kb, agents)
-            return
         from bots.running import serve
 
         asyncio.run(serve(built, typer.echo))

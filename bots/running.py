@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import signal
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import urlsplit
@@ -48,13 +48,29 @@ async def serve(application: Application, say: Callable[[str], None]) -> None:
         settle(application.session.engine)
         await chats.begin()
         bots = begun(chats)
-        for line in _configured(application):
-            say(line)
-        await _until_stopped(bots, chats)
+        await _until_stopped(bots, chats, say)
 
 
 def begun(chats: Chats) -> list[Bot]:
     """Every platform that is configured, and the web server where one of them is brought its updates."""
+    settings = chats.application.settings
+    bots: list[Bot] = []
+    if settings.web.enabled:
+        from bots.web import web
+
+        bots.append(web(chats))
+    if settings.telegram.token is not None:
+        bots += _telegram(chats)
+    if not bots:
+        raise ConfigurationError(
+            "Nothing is configured to run.",
+            key="web.enabled",
+            remedy="Switch the web page on, or set a platform's token.",
+        )
+    return bots
+
+
+def _telegram(chats: Chats) -> list[Bot]:
     bot = telegram(chats)
     if not bot.routes:
         return [bot]
@@ -104,7 +120,7 @@ def telegram_account(settings: TelegramSettings) -> ExtBot[Any]:
     return make_bot(settings.token.get_secret_value(), settings.base_url)
 
 
-async def _until_stopped(bots: list[Bot], chats: Chats) -> None:
+async def _until_stopped(bots: list[Bot], chats: Chats, say: Callable[[str], None]) -> None:
     """Run all; a signal ends them calmly, and one that cannot go on ends the others as well."""
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -113,6 +129,7 @@ async def _until_stopped(bots: list[Bot], chats: Chats) -> None:
             loop.add_signal_handler(number, stop.set)
     tasks = [asyncio.create_task(bot.run()) for bot in bots]
     upkeep = asyncio.create_task(_upkeep(chats))
+    announcing = asyncio.create_task(_announce(bots, chats.application, say))
     stopped = asyncio.create_task(stop.wait())
     try:
         await asyncio.wait({*tasks, stopped}, return_when=asyncio.FIRST_COMPLETED)
@@ -120,9 +137,10 @@ async def _until_stopped(bots: list[Bot], chats: Chats) -> None:
         for bot in bots:
             bot.stopping.set()
         done = await asyncio.gather(*tasks, return_exceptions=True)
-        for task in (upkeep, stopped):
+        aside = (upkeep, stopped, announcing)
+        for task in aside:
             task.cancel()
-        await asyncio.gather(upkeep, stopped, return_exceptions=True)
+        await asyncio.gather(*aside, return_exceptions=True)
     for error in done:
         if isinstance(error, BaseException):
             raise error
@@ -149,6 +167,16 @@ async def _attempt(work: Callable[[], Awaitable[object]]) -> None:
         _log.error("%s", error)
 
 
-def _configured(application: Application) -> list[str]:
-    agents = "language model" if application.chat_model is not None else "built-in agents, which quote"
-    return [f"CAFI is running. Answers: {agents}. Platforms: Telegram. Stop with Ctrl-C."]
+async def _announce(bots: Sequence[Bot], application: Application, say: Callable[[str], None]) -> None:
+    """Say what runs, and where, once it does."""
+    agents = "a language model" if application.chat_model is not None else "the built-in agents, which quote; no key"
+    settings = application.settings
+    names = [name for name, there in (("Telegram", settings.telegram.token),) if there is not None]
+    for bot in bots:
+        started: asyncio.Event | None = getattr(bot, "started", None)
+        if started is not None:
+            await started.wait()
+            if address := getattr(bot, "address", ""):
+                say(f"CAFI is at {address}")
+    say(f"Answers come from {agents}. Platforms: {', '.join(['web', *names] if settings.web.enabled else names)}.")
+    say("Stop with Ctrl-C.")

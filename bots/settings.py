@@ -11,6 +11,7 @@ from typing import Any, Literal
 from pydantic import Field, SecretStr, ValidationError, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, SettingsError
 
+from adapters.web_adapter.settings import WebSettings
 from bots.paths import data_root
 from engine.exceptions import ConfigurationError
 from engine.files import line_of, parse_yaml, read_text
@@ -108,6 +109,7 @@ class CafiSettings(BaseSettings):
     sessions: SessionSettings = SessionSettings()
     spending: SpendingSettings = SpendingSettings()
     telegram: TelegramSettings = TelegramSettings()
+    web: WebSettings = WebSettings()
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
     feedback: FeedbackSettings = FeedbackSettings()
     students: dict[JudgeName, Path] = Field(

@@ -1,0 +1,113 @@
+"""The web page as a whole: built from its parts, served until it is told to stop."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from starlette.types import ASGIApp
+
+from adapters.chat.chat import Chat
+from adapters.chat.dispatch import Dispatch
+from adapters.chat.store import ChatStore
+from adapters.web_adapter.answering import application
+from adapters.web_adapter.boards import Boards
+from adapters.web_adapter.cookies import FormTokens
+from adapters.web_adapter.entries import Entries
+from adapters.web_adapter.house import House, Pause, WebLimits
+from adapters.web_adapter.limiting import Buckets, Places
+from adapters.web_adapter.operating import Figures, OperatorPages, Problems, nothing
+from adapters.web_adapter.screen import WebScreen
+from adapters.web_adapter.serving import address_of, server
+from adapters.web_adapter.settings import WebSettings
+from adapters.web_adapter.tally import Tally
+from adapters.web_adapter.texts import WebLanguages
+
+DELIVERIES = 8
+"""Showing costs nothing here, so several answers may be between shown and stored at the same time."""
+_log = logging.getLogger("cafi.web")
+
+
+def quiet_libraries() -> None:
+    """Keep the libraries' own log quiet: at the level DEBUG it holds what is shown and what is sent."""
+    for name in ("sse_starlette", "sse_starlette.sse", "uvicorn", "uvicorn.error"):
+        logging.getLogger(name).setLevel(logging.WARNING)
+
+
+@dataclass(kw_only=True)
+class WebBot:
+    """The web page. `pause` may be shared with other platforms; `address` is known once it runs."""
+
+    settings: WebSettings
+    languages: WebLanguages
+    chat: Chat
+    store: ChatStore
+    limits: WebLimits
+    slow_after: float = 8.0
+    pause: Pause = field(default_factory=Pause)
+    problems: Problems = nothing
+    figures: Figures | None = None
+    clock: Callable[[], float] = time.monotonic
+    stopping: asyncio.Event = field(default_factory=asyncio.Event)
+    started: asyncio.Event = field(default_factory=asyncio.Event)
+    address: str = ""
+    house: House = field(init=False)
+    app: ASGIApp = field(init=False)
+
+    def __post_init__(self) -> None:
+        quiet_libraries()
+        settings, tally = self.settings, Tally(clock=self.clock)
+        boards = Boards(most=settings.kept_pages, idle_seconds=self.store.idle_hours * 3600.0, clock=self.clock)
+        entries = Entries(chat=self.chat)
+        self.house = House(
+            settings=settings,
+            languages=self.languages,
+            chat=self.chat,
+            store=self.store,
+            dispatch=Dispatch(
+                chat=self.chat,
+                store=self.store,
+                screen=WebScreen(boards=boards, entries=entries, clock=self.clock, timed=tally.took),
+                limits=self.limits,
+                deliveries=DELIVERIES,
+                slow_after=self.slow_after,
+                on_answer=tally.answered,
+            ),
+            limits=self.limits,
+            boards=boards,
+            entries=entries,
+            tally=tally,
+            pause=self.pause,
+            stopping=self.stopping.is_set,
+            tokens=FormTokens(keyring=lambda: self.store.keyring),
+            posts=Buckets(a_minute=settings.posts_a_minute, clock=self.clock),
+            places=Places(
+                overall=settings.streams, an_address=settings.streams_an_address, a_session=settings.streams_a_session
+            ),
+        )
+        token = "" if settings.operator_token is None else settings.operator_token.get_secret_value()
+        operator = OperatorPages(
+            house=self.house, token=token, problems=self.problems, figures=self.figures, clock=self.clock
+        )
+        self.app = application(self.house, operator)
+
+    async def run(self) -> None:
+        """Answer what is left from before, then whoever comes. Raises ConfigurationError where the port is taken."""
+        serving, listener = server(self.app, self.settings, self.started)
+        self.address = address_of(listener)
+        left = await self.house.dispatch.resume()
+        if left:
+            _log.info("%d messages had been left unanswered", left)
+        task = asyncio.create_task(serving.serve(sockets=[listener]))
+        stop = asyncio.create_task(self.stopping.wait())
+        try:
+            await asyncio.wait({task, stop}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            self.stopping.set()
+            self.house.boards.close()
+            serving.should_exit = True
+            await asyncio.gather(task, stop, return_exceptions=True)
+            await self.house.dispatch.aclose()

@@ -1,0 +1,151 @@
+"""What the open pages of a chat show: a few recent entries, in memory only, and a bell for whoever waits for the next.
+
+After a restart a board is made anew from the stored conversation; nothing of it lies on disk outside the seal.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import time
+from collections import OrderedDict, deque
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+
+from adapters.chat.feedback_port import Poll
+from adapters.chat.identity import ChatIdentity
+from adapters.web_adapter.entries import Entry
+
+MOST_ENTRIES = 40
+MOST_CHARACTERS = 60_000
+
+
+@dataclass(kw_only=True)
+class Board:
+    """One chat's entries. `epoch` tells a browser whether its numbers are still ours.
+
+    `waiting`: messages taken and not yet begun; `working`: those being answered. `status`: a word for a moment.
+    """
+
+    epoch: str = field(default_factory=lambda: secrets.token_hex(4))
+    entries: deque[Entry] = field(default_factory=deque)
+    polls: OrderedDict[str, Poll] = field(default_factory=OrderedDict)
+    number: int = 0
+    waiting: int = 0
+    working: int = 0
+    done: int = 0
+    status: str = ""
+    seeded: bool = False
+    closed: bool = False
+    touched: float = 0.0
+    _bell: asyncio.Event = field(default_factory=asyncio.Event)
+
+    @property
+    def busy(self) -> bool:
+        """Whether an answer is on its way."""
+        return self.waiting > 0 or self.working > 0
+
+    def add(self, entry: Entry) -> Entry:
+        """Put an entry at the end; the oldest go when there are too many."""
+        self.number += 1
+        entry = replace(entry, number=self.number)
+        self.entries.append(entry)
+        size = sum(len(one.text) for one in self.entries)
+        while len(self.entries) > MOST_ENTRIES or (size > MOST_CHARACTERS and len(self.entries) > 2):
+            size -= len(self.entries.popleft().text)
+        self.ring()
+        return entry
+
+    def seed(self, restored: Sequence[Entry]) -> None:
+        """Put what is stored before what has been shown since the restart, each once."""
+        if self.seeded:
+            return
+        self.seeded = True
+        known = [one.text for one in restored]
+        since = [one for one in self.entries if not any(text and one.text.endswith(text) for text in known)]
+        self.entries, self.epoch = deque(), secrets.token_hex(4)
+        for one in (*restored, *since):
+            self.add(one)
+
+    def after(self, number: int) -> list[Entry]:
+        """Entries with higher numbers."""
+        return [one for one in self.entries if one.number > number]
+
+    def keep_poll(self, name: str, poll: Poll) -> None:
+        """Remember a question that a page shows."""
+        self.polls[name] = poll
+        while len(self.polls) > 4:
+            self.polls.popitem(last=False)
+
+    def ring(self) -> None:
+        """Tell everybody who waits that something is new."""
+        bell, self._bell = self._bell, asyncio.Event()
+        bell.set()
+
+    @property
+    def bell(self) -> asyncio.Event:
+        """What is rung at the next change; take it before looking, so that no change falls in between."""
+        return self._bell
+
+    async def calm(self, seconds: float) -> None:
+        """Wait until nothing is being answered, or for some seconds."""
+        end = asyncio.get_running_loop().time() + seconds
+        while self.busy and not self.closed and (left := end - asyncio.get_running_loop().time()) > 0:
+            await rung(self._bell, left)
+
+    def close(self) -> None:
+        """The chat is gone: open pages are told."""
+        self.closed = True
+        self.entries.clear()
+        self.polls.clear()
+        self.ring()
+
+
+async def rung(bell: asyncio.Event, seconds: float) -> None:
+    """Wait for a bell, or for some seconds."""
+    with suppress(TimeoutError):
+        await asyncio.wait_for(bell.wait(), seconds)
+
+
+@dataclass(kw_only=True)
+class Boards:
+    """The boards of the chats seen last; `most` of them, none older than `idle_seconds`."""
+
+    most: int = 1000
+    idle_seconds: float = 24 * 3600.0
+    clock: Callable[[], float] = time.monotonic
+    _boards: OrderedDict[ChatIdentity, Board] = field(default_factory=OrderedDict)
+
+    def __len__(self) -> int:
+        return len(self._boards)
+
+    def get(self, identity: ChatIdentity) -> Board:
+        """A chat's board, made where there is none."""
+        now = self.clock()
+        board = self._boards.get(identity)
+        if board is None or (now - board.touched > self.idle_seconds and not board.busy):
+            board = self._boards[identity] = Board()
+        board.touched = now
+        self._boards.move_to_end(identity)
+        self._tidy()
+        return board
+
+    def find(self, identity: ChatIdentity) -> Board | None:
+        """A chat's board, if there is one."""
+        return self._boards.get(identity)
+
+    def drop(self, identity: ChatIdentity) -> None:
+        """Forget a chat's board."""
+        board = self._boards.pop(identity, None)
+        if board is not None:
+            board.close()
+
+    def close(self) -> None:
+        """Wake all who wait, at the end of the process; what was shown stays where it is stored."""
+        for board in self._boards.values():
+            board.ring()
+
+    def _tidy(self) -> None:
+        while len(self._boards) > self.most:
+            self._boards.popitem(last=False)

@@ -1,0 +1,279 @@
+"""The chat: first page, conversation, questions and buttons, the stream that tells open pages what is new."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, replace
+
+from sse_starlette import EventSourceResponse, ServerSentEvent
+from starlette.responses import JSONResponse, Response
+from starlette.types import Receive, Scope, Send
+
+from adapters.chat.identity import ChatIdentity
+from adapters.chat.incoming import Incoming
+from adapters.chat.privacy import what_is_kept, who_can_read
+from adapters.chat.showing import Button, Showing
+from adapters.chat.texts import COMMANDS
+from adapters.web_adapter.boards import Board, rung
+from adapters.web_adapter.cookies import new_session
+from adapters.web_adapter.entries import Entry
+from adapters.web_adapter.house import PLATFORM, House, Refused, Visit
+from adapters.web_adapter.screen import QUIET
+from engine.exceptions import StorageError
+from engine.knowledge.source import Source
+
+MOST_CHARACTERS = 12_000
+"""More is cut; the engine reads the first 4,000 and says so."""
+_ERASING = frozenset({"forget", "stop", "decline"})
+_COMMANDS = frozenset(COMMANDS) | {"topic", "thumb", "consent"}
+_WAKE_SECONDS = 20.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChatPages:
+    """The pages of a conversation."""
+
+    house: House
+
+    # --- Before -----------------------------------------------------------------------------------------------------
+
+    async def start(self, visit: Visit) -> Response:
+        """What this is, who can read it, language, country, consent."""
+        state = None if visit.fresh else (await self.house.store.load(visit.identity)).state
+        chat, said = self.house.chat, visit.said
+        assistant = chat.session.engine.assistants[chat.session.engine.default].settings
+        return visit.page(
+            "start.html",
+            condition=assistant.condition,
+            emergency=self.house.contacts(visit.look).first("emergency").brief(),
+            readers=who_can_read(chat.facts, chat.platform, said, private=True),
+            kept=what_is_kept(chat.facts, said),
+            hours=chat.facts.idle_hours,
+            ended="ended" in visit.request.query_params,
+            running=state is not None and state.consented,
+        )
+
+    async def begin(self, visit: Visit) -> Response:
+        """Somebody agrees, in their language and with their country."""
+        fields = await visit.form()
+        look = visit.choose(fields)
+        state = (await self.house.store.load(visit.identity)).state
+        if state is None:
+            # Whatever was in the browser before somebody began says nothing about who sits there now.
+            visit.session, visit.fresh = new_session(), True
+        quiet = {QUIET: 1}
+        steps = [visit.incoming("language", look.language, place=quiet)]
+        if look.country:
+            steps.append(visit.incoming("country", look.country, place=quiet))
+        waits = state is not None and bool(state.waiting)
+        steps.append(visit.incoming("consent", place={} if waits else quiet))
+        board = self.house.boards.get(visit.identity)
+        if not await self.house.take(board, steps):
+            raise Refused(429)
+        await board.calm(self.house.settings.answer_seconds)
+        return visit.go("/chat")
+
+    # --- The conversation -------------------------------------------------------------------------------------------
+
+    async def conversation(self, visit: Visit) -> Response:
+        """The conversation so far, and what to do next."""
+        if visit.fresh:
+            return visit.go("/")
+        kept = await self.house.store.load(visit.identity)
+        board = self.house.boards.find(visit.identity)
+        if kept.state is None and (board is None or not board.busy):
+            self.house.boards.drop(visit.identity)
+            return visit.go("/?ended=1")
+        board = self.house.boards.get(visit.identity)
+        if kept.state is not None:
+            visit.follow(kept.state)
+            board.seed(self.house.entries.restored(kept.state, visit.look.language))
+            if not (kept.state.consented or board.entries or board.busy):
+                return visit.go("/")
+        return self._page(visit, board)
+
+    def _page(self, visit: Visit, board: Board, *, draft: str = "", status: int = 200) -> Response:
+        entries = list(board.entries)
+        return visit.page(
+            "chat.html",
+            status=status,
+            title=visit.texts.chat.heading,
+            entries=entries,
+            newest=next((one.number for one in reversed(entries) if one.kind == "you"), 0),
+            last=entries[-1].number if entries else 0,
+            board=board,
+            draft=draft,
+            paused=self.house.pause.on,
+            emergency=self.house.contacts(visit.look).first("emergency").brief(),
+            suggested=self._suggested(),
+        )
+
+    def _suggested(self) -> list[Source]:
+        """What somebody who begins may want to know; of the default assistant."""
+        engine = self.house.chat.session.engine
+        return list(engine.assistants[engine.default].knowledge.pick(self.house.settings.suggested))
+
+    async def message(self, visit: Visit) -> Response:
+        """A question, or a command that is typed."""
+        fields = await visit.form()
+        text = fields.get("text", "").replace("\r\n", "\n").strip()[:MOST_CHARACTERS]
+        if not text:
+            return visit.go("/chat")
+        command, argument = _command(text)
+        if command in _ERASING:
+            return visit.go("/forget")
+        return await self._do(visit, visit.incoming(command, argument), Entry(kind="you", text=text))
+
+    async def press(self, visit: Visit) -> Response:
+        """A button under an answer."""
+        fields = await visit.form()
+        code = Button.read(fields.get("press", ""))
+        if code is None or code[0] not in _COMMANDS | _ERASING:
+            raise Refused(400)
+        command, about, argument = code
+        if command in _ERASING:
+            return visit.go("/forget")
+        labels = visit.said.buttons.model_dump()
+        label = "" if command in {"thumb", "consent"} else labels.get(command, argument)
+        said = Entry(kind="you", text=self._title(argument) if command == "topic" else label)
+        return await self._do(visit, visit.incoming(command, argument, about=about), said if said.text else None)
+
+    def _title(self, source: str) -> str:
+        for assistant in self.house.chat.session.engine.assistants.values():
+            if (found := assistant.knowledge.get(source)) is not None:
+                return found.title
+        return source
+
+    async def _do(self, visit: Visit, incoming: Incoming, said: Entry | None) -> Response:
+        board = self.house.boards.get(visit.identity)
+        if not board.seeded:
+            state = (await self.house.store.load(visit.identity)).state
+            board.seed([] if state is None else self.house.entries.restored(state, visit.look.language))
+        if said is not None:
+            board.add(said)
+        if self.house.pause.on and incoming.command not in {"crisis", "safe"}:
+            self._note(visit, board, self._paused(visit, incoming))
+        else:
+            await self._take_or_tell(visit, board, incoming)
+        if visit.wants_json:
+            return JSONResponse({}, status_code=202)
+        await board.calm(self.house.settings.answer_seconds)
+        return visit.go("/chat#newest")
+
+    async def _take_or_tell(self, visit: Visit, board: Board, incoming: Incoming) -> None:
+        try:
+            await self.house.take(board, [incoming])
+        except StorageError:
+            self._note(visit, board, self.house.chat.cannot_take(incoming))
+            raise
+
+    def _paused(self, visit: Visit, incoming: Incoming) -> Showing:
+        """What is shown while the operator has paused everything: the referral where a message calls for it."""
+        chat = self.house.chat
+        referral = None if incoming.command else chat.session.referral_now(chat.start(incoming).session, incoming.text)
+        if referral is not None:
+            return Showing(text=referral.text, referral=True)
+        emergency = self.house.contacts(visit.look).first("emergency").brief()
+        return Showing(text=visit.texts.chat.paused.format(emergency=emergency))
+
+    def _note(self, visit: Visit, board: Board, showing: Showing) -> None:
+        board.add(self.house.entries.shown(showing, visit.look.language))
+
+    async def vote(self, visit: Visit) -> Response:
+        """An answer to a structured question in the conversation; the first one counts."""
+        fields = await visit.form()
+        name, option = fields.get("poll", ""), fields.get("option", "")
+        poll = await self.house.store.answered_poll(PLATFORM, name)
+        board = self.house.boards.get(visit.identity)
+        board.polls.pop(name, None)
+        feedback = self.house.chat.feedback
+        if poll is not None and feedback is not None and option in {one for one, _ in poll.options}:
+            await feedback.chosen(poll.about, PLATFORM, poll.question, option)
+            board.status = visit.texts.feedback.thanks
+        for at, entry in enumerate(board.entries):
+            if entry.poll is not None and entry.poll[0] == name:
+                board.entries[at] = replace(entry, poll=None)
+        board.ring()
+        return JSONResponse({}, status_code=202) if visit.wants_json else visit.go("/chat#newest")
+
+    # --- What is new ------------------------------------------------------------------------------------------------
+
+    async def events(self, visit: Visit) -> Response:
+        """What is new, as it comes (Server-Sent Events); 503 where too many pages listen already."""
+        if visit.fresh:
+            return _full()
+        since = visit.request.headers.get("last-event-id") or visit.request.query_params.get("after", "")
+        stream = Stream(
+            house=self.house,
+            identity=visit.identity,
+            render=lambda entry, last: visit.render("entry.html", entry=entry, last=last, now=True),
+            since=since,
+        )
+        return Streaming(stream=stream, address=visit.asker.address)
+
+
+def _full() -> Response:
+    return Response(status_code=503, headers={"Retry-After": "30", "Connection": "close"})
+
+
+class Streaming(Response):
+    """A stream as a response; it holds its place from its first byte to its last."""
+
+    def __init__(self, *, stream: Stream, address: bytes) -> None:
+        super().__init__()
+        self.stream, self.address = stream, address
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Stream, or say that there is no room."""
+        with self.stream.house.places.hold(self.address, self.stream.identity.chat.encode()) as held:
+            response = (
+                EventSourceResponse(
+                    self.stream.events(), ping=15, send_timeout=10, headers={"Cache-Control": "no-store"}
+                )
+                if held
+                else _full()
+            )
+            await response(scope, receive, send)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stream:
+    """One open page that is told what is new. `since` is the last thing it has: an epoch and a number."""
+
+    house: House
+    identity: ChatIdentity
+    render: Callable[[Entry, bool], str]
+    since: str
+
+    async def events(self) -> AsyncIterator[ServerSentEvent]:
+        """Events until the page is closed, the chat is erased or the process ends."""
+        epoch, _, number = self.since.partition("-")
+        last, told = int(number) if number.isdecimal() and len(number) < 10 else 0, None
+        while not self.house.stopping():
+            board = self.house.boards.get(self.identity)
+            bell = board.bell
+            if board.epoch != epoch:
+                epoch, last = board.epoch, board.number
+                yield ServerSentEvent(event="anew", data="", id=f"{epoch}-{last}", retry=3000)
+            for entry in board.after(last):
+                last = entry.number
+                html = self.render(entry, last == board.number)
+                yield ServerSentEvent(event="shown", data=html, id=f"{epoch}-{last}")
+            if (now := (board.busy, board.status)) != told:
+                told = now
+                yield ServerSentEvent(event="busy" if board.busy else "calm", data=board.status)
+            await rung(bell, _WAKE_SECONDS)
+            if _gone(board):
+                yield ServerSentEvent(event="gone", data="")
+                return
+
+
+def _gone(board: Board) -> bool:
+    return board.closed
+
+
+def _command(text: str) -> tuple[str, str]:
+    """A typed command and what follows it; a text that begins with a slash by chance stays a text."""
+    first, _, rest = text.partition(" ")
+    name = first[1:].casefold()
+    return (name, rest.strip()) if first.startswith("/") and name in COMMANDS else ("", text)

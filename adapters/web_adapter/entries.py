@@ -1,0 +1,179 @@
+"""What a page shows of a chat: entries made from showings, or from the stored conversation when there are no others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+from urllib.parse import quote
+
+from adapters.chat.chat import Chat
+from adapters.chat.incoming import Incoming
+from adapters.chat.origin import nearest
+from adapters.chat.showing import Button, Rows, Showing
+from adapters.chat.state import Answered, ChatState
+from adapters.session import Session
+from engine.attempt import Assistant
+from engine.types import Medium, Message, Outcome, Role, Turn
+
+Kind: TypeAlias = Literal["you", "answer", "note", "referral"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Cited:
+    """A citation: where the passage is, under the page's own root, and the source's title."""
+
+    path: str
+    title: str
+    lang: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Pictured:
+    """A picture with an answer."""
+
+    path: str
+    caption: str
+    alt: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Entry:
+    """One thing on the page. `lang` is the language of its text; `house`: the text is ours, so commands in it are links.
+
+    `poll`: name, question and options of a structured question.
+    """
+
+    kind: Kind
+    text: str = ""
+    number: int = 0
+    title: str = ""
+    lang: str = ""
+    house: bool = False
+    buttons: Rows = ()
+    citations: tuple[Cited, ...] = ()
+    pictures: tuple[Pictured, ...] = ()
+    poll: tuple[str, tuple[tuple[str, str], ...]] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entries:
+    """Makes entries for one chat configuration."""
+
+    chat: Chat
+
+    @property
+    def session(self) -> Session:
+        """Whose assistants, contacts and knowledge bases are shown."""
+        return self.chat.session
+
+    def said(self, incoming: Incoming, label: str = "") -> Entry:
+        """What the person wrote or pressed."""
+        return Entry(kind="you", text=label or incoming.text)
+
+    def shown(self, showing: Showing, language: str) -> Entry:
+        """A showing as an entry."""
+        if showing.poll is not None:
+            return Entry(kind="note", text=showing.poll.text, lang=language, house=True)
+        if showing.turn is None or showing.referral:
+            kind: Kind = "referral" if showing.referral else "note"
+            text = showing.text.removeprefix(showing.title).lstrip() if showing.title else showing.text
+            return Entry(
+                kind=kind, text=text, title=showing.title, lang=language, house=True, buttons=_known(showing.buttons)
+            )
+        turn = showing.turn
+        assistant = turn.conversation.assistant
+        return Entry(
+            kind="answer",
+            text=showing.text,
+            lang=self._language(turn, language),
+            buttons=_known(showing.buttons),
+            citations=self.cited(assistant, turn.reply.citations, turn.reply.text),
+            pictures=tuple(pictured(assistant, one) for one in turn.reply.media),
+        )
+
+    def cited(self, assistant: str, ids: Iterable[str], said: str) -> tuple[Cited, ...]:
+        """Where each cited source stands, at the passage closest to what was said."""
+        known = self.session.engine.assistants
+        return tuple(_citations(assistant, known[assistant], ids, said)) if assistant in known else ()
+
+    def restored(self, state: ChatState, language: str) -> list[Entry]:
+        """The stored conversation as entries; under the last answer are the buttons that still work."""
+        messages = list(state.session.conversation.messages)
+        if messages and messages[0].role is Role.ASSISTANT:
+            messages = messages[1:]  # the welcome, which the first page shows
+        answers = _paired(messages, state.answers)
+        return [self._restored(one, answers.get(at), state, language) for at, one in enumerate(messages)]
+
+    def _restored(self, message: Message, about: Answered | None, state: ChatState, language: str) -> Entry:
+        if message.role is Role.USER:
+            return Entry(kind="you", text=message.content)
+        if self._is_referral(message.content, state):
+            return Entry(kind="referral", text=message.content, lang=language, house=True)
+        assistant = state.session.conversation.assistant if about is None else about.assistant
+        last = about is not None and about.number == state.answered
+        return Entry(
+            kind="answer",
+            text=message.content,
+            lang=self._texts_of(assistant) if self.chat.facts.provider is None else language,
+            citations=self.cited(assistant, message.citations, message.content),
+            buttons=self._buttons(about, state) if about is not None and last and message.citations else (),
+        )
+
+    def _is_referral(self, text: str, state: ChatState) -> bool:
+        referral = self.session.referral(state.session)
+        return text in {referral.full(), referral.full(third_person=True), referral.repeated()}
+
+    def _buttons(self, about: Answered, state: ChatState) -> Rows:
+        labels = self.chat.texts(state).buttons
+
+        def button(command: str, label: str, argument: str = "") -> Button:
+            return Button(label=label, command=command, argument=argument, about=about.number)
+
+        first = (
+            button("simpler", labels.simpler),
+            button("shorter", labels.shorter),
+            button("example", labels.example),
+        )
+        rows: Rows = (first, (button("more", labels.more), button("source", labels.source)))
+        if self.chat.feedback is None or about.thumbed:
+            return rows
+        return (*rows, (button("thumb", labels.helpful, "yes"), button("thumb", labels.unhelpful, "no")))
+
+    def _language(self, turn: Turn, language: str) -> str:
+        """The built-in agents and the fixed sentences speak the language of the assistant's texts; a model the person's."""
+        ours = turn.review.built_in or turn.review.outcome is Outcome.FIXED or self.chat.facts.provider is None
+        return self._texts_of(turn.conversation.assistant) if ours else language
+
+    def _texts_of(self, assistant: str) -> str:
+        assistants: Mapping[str, Assistant] = self.session.engine.assistants
+        return assistants[assistant].settings.texts if assistant in assistants else ""
+
+
+def source_path(assistant: str, source: str) -> str:
+    """Where a source is read, under the page's own root."""
+    return f"/sources/{quote(assistant)}/{quote(source)}"
+
+
+def pictured(assistant: str, medium: Medium) -> Pictured:
+    """A picture, and where it is."""
+    path = f"/media/{quote(assistant)}/{quote(medium.file)}"
+    return Pictured(path=path, caption=medium.caption, alt=medium.alt)
+
+
+def _citations(assistant: str, built: Assistant, ids: Iterable[str], said: str) -> Iterator[Cited]:
+    for source in built.knowledge.pick(ids):
+        passages = nearest(source, said, 1) if source.passages else ()
+        anchor = f"#p{passages[0].index + 1}" if passages else ""
+        path = source_path(assistant, source.id)
+        yield Cited(path=path + anchor, title=source.title, lang=built.knowledge.manifest.language)
+
+
+def _paired(messages: Sequence[Message], answers: Sequence[Answered]) -> dict[int, Answered]:
+    """Which answer each of the last messages is, counted from the end."""
+    places = [at for at, one in enumerate(messages) if one.role is Role.ASSISTANT]
+    return dict(zip(reversed(places), reversed(answers), strict=False))
+
+
+def _known(rows: Rows) -> Rows:
+    return tuple(row for row in rows if row)

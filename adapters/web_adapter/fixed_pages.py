@@ -1,0 +1,123 @@
+"""Pages that are the same for everybody: sources, contacts, privacy, accessibility, help, files, health."""
+
+from __future__ import annotations
+
+import mimetypes
+from dataclasses import dataclass
+from pathlib import Path
+
+from sqlalchemy import text
+from starlette.responses import FileResponse, JSONResponse, Response
+
+from adapters.chat.privacy import what_is_kept, who_can_read
+from adapters.web_adapter.entries import pictured
+from adapters.web_adapter.house import House, Refused, Visit
+from engine.attempt import Assistant
+from engine.exceptions import StorageError
+
+_FOR_GOOD = {"Cache-Control": "public, max-age=31536000, immutable"}
+_A_DAY = {"Cache-Control": "public, max-age=86400"}
+_TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class FixedPages:
+    """Pages without a conversation."""
+
+    house: House
+
+    async def sources(self, visit: Visit) -> Response:
+        """All titles, or those with some words in them."""
+        asked = visit.request.query_params.get("q", "")[:100].strip()
+        wanted = asked.casefold().split()
+        shelves = []
+        for name, assistant in self._assistants().items():
+            found = [
+                one
+                for one in assistant.knowledge.sources.values()
+                if all(word in one.title.casefold() for word in wanted)
+            ]
+            if found:
+                shelves.append((name, assistant.knowledge.manifest, sorted(found, key=lambda one: one.title)))
+        return visit.page(
+            "sources.html",
+            title=visit.texts.sources.heading,
+            shelves=shelves,
+            asked=asked,
+            count=sum(len(found) for _, _, found in shelves),
+        )
+
+    async def source(self, visit: Visit) -> Response:
+        """One source, with an anchor for each passage; `beside`: the part that is opened beside the chat."""
+        name = visit.request.path_params["assistant"]
+        assistant = self._assistants().get(name)
+        source = None if assistant is None else assistant.knowledge.get(visit.request.path_params["source"])
+        if assistant is None or source is None:
+            raise Refused(404)
+        knowledge = assistant.knowledge
+        pictures = [pictured(name, knowledge.media[one]) for one in source.shown_files() if one in knowledge.media]
+        context = {
+            "source": source,
+            "assistant": name,
+            "manifest": knowledge.manifest,
+            "pictures": pictures,
+            "references": "; ".join(f"{one.title}, {one.body}, {one.year}" for one in source.references),
+        }
+        if "beside" in visit.request.query_params:
+            html = visit.render("source_part.html", beside=True, **context)
+            return Response(html, media_type="text/html")
+        return visit.page("source.html", title=source.title, beside=False, **context)
+
+    def _assistants(self) -> dict[str, Assistant]:
+        return dict(self.house.chat.session.engine.assistants)
+
+    async def picture(self, visit: Visit) -> Response:
+        """A picture that a knowledge base names; nothing else of its folder."""
+        assistant = self._assistants().get(visit.request.path_params["assistant"])
+        medium = None if assistant is None else assistant.knowledge.media.get(visit.request.path_params["file"])
+        if medium is None:
+            raise Refused(404)
+        kind = mimetypes.guess_type(medium.file)[0] or "application/octet-stream"
+        return FileResponse(Path(medium.path), media_type=kind, headers=_A_DAY)
+
+    async def static(self, visit: Visit) -> Response:
+        """A file of the page itself."""
+        name = visit.request.path_params["file"]
+        content = self.house.static.get(name)
+        if content is None:
+            raise Refused(404)
+        return Response(content, media_type=_TYPES[Path(name).suffix], headers=_FOR_GOOD)
+
+    async def widget_script(self, visit: Visit) -> Response:
+        """The script that another site puts into its page."""
+        return Response(self.house.static["widget.js"], media_type="text/javascript", headers=_A_DAY)
+
+    async def crisis(self, visit: Visit) -> Response:
+        """All contacts of the person's country."""
+        return visit.page("crisis.html", title=visit.texts.frame.help_title)
+
+    async def privacy(self, visit: Visit) -> Response:
+        """Who can read this, what is kept: made from what is really configured."""
+        chat = self.house.chat
+        return visit.page(
+            "privacy.html",
+            title=visit.texts.privacy.heading,
+            readers=who_can_read(chat.facts, chat.platform, visit.said, private=True),
+            kept=what_is_kept(chat.facts, visit.said),
+        )
+
+    async def accessibility(self, visit: Visit) -> Response:
+        """What works for whom, and what does not yet."""
+        return visit.page("accessibility.html", title=visit.texts.access.heading, contact=self.house.settings.contact)
+
+    async def commands(self, visit: Visit) -> Response:
+        """What the chat can do."""
+        return visit.page("commands.html", title=visit.texts.frame.help_title)
+
+    async def health(self, visit: Visit) -> Response:
+        """Whether we can take messages: 200, or 503 while the database cannot be reached."""
+        try:
+            await self.house.store.database.run(lambda connection: connection.execute(text("SELECT 1")).scalar())
+        except StorageError:
+            return JSONResponse({"status": "storage"}, status_code=503)
+        return JSONResponse({"status": "paused" if self.house.pause.on else "ok"})

@@ -1,0 +1,309 @@
+"""What all pages share: texts, templates, chats, limits. A visit is one request seen from there."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
+
+from adapters.chat.chat import Chat
+from adapters.chat.dispatch import Dispatch
+from adapters.chat.identity import ChatIdentity
+from adapters.chat.incoming import Incoming
+from adapters.chat.limits import ChatLimits
+from adapters.chat.state import ChatState
+from adapters.chat.store import ChatStore
+from adapters.chat.texts import ChatTexts
+from adapters.crisis import CountryContacts
+from adapters.web_adapter.boards import Board, Boards
+from adapters.web_adapter.cookies import Cookies, FormTokens, Look, chosen, new_session
+from adapters.web_adapter.entries import Entries
+from adapters.web_adapter.guard import Asker, comes_from_us
+from adapters.web_adapter.limiting import Buckets, Places
+from adapters.web_adapter.prose import dialled, plain, prose, with_links
+from adapters.web_adapter.settings import WebSettings
+from adapters.web_adapter.tally import Tally
+from adapters.web_adapter.texts import WebLanguages, WebTexts
+from engine.exceptions import StorageError
+
+PLATFORM = "web"
+_FOLDER = Path(__file__).parent
+_MOST_FIELDS = 20
+
+
+@dataclass(kw_only=True)
+class Pause:
+    """The operator's switch: while it is on, no new message is taken; help stays."""
+
+    on: bool = False
+
+
+@dataclass(kw_only=True)
+class WebLimits(ChatLimits):
+    """The chat's limits; `refused` counts each chat's messages that were not taken, until somebody looks."""
+
+    refused: Counter[ChatIdentity] = field(default_factory=Counter)
+
+    def admit(self, incoming: Incoming, ahead: int) -> bool:
+        """Whether a message is taken."""
+        admitted = super().admit(incoming, ahead)
+        if not admitted:
+            self.refused[incoming.identity] += 1
+        return admitted
+
+
+@dataclass(frozen=True, kw_only=True)
+class House:
+    """Everything the pages are made with. `clock` counts seconds and never jumps."""
+
+    settings: WebSettings
+    languages: WebLanguages
+    chat: Chat
+    store: ChatStore
+    dispatch: Dispatch
+    limits: WebLimits
+    boards: Boards
+    entries: Entries
+    tally: Tally
+    pause: Pause
+    stopping: Callable[[], bool]
+    tokens: FormTokens
+    posts: Buckets
+    places: Places
+    panels: dict[tuple[str, str, str], Markup] = field(default_factory=dict)
+
+    @cached_property
+    def templates(self) -> Environment:
+        """All templates, which escape whatever is put in."""
+        environment = Environment(
+            loader=FileSystemLoader(_FOLDER / "templates"),
+            autoescape=True,
+            auto_reload=False,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+        environment.filters |= {"prose": prose, "plain": plain, "dialled": dialled}
+        environment.globals |= {"static": self.static_path, "with_links": with_links}
+        return environment
+
+    @cached_property
+    def static(self) -> Mapping[str, bytes]:
+        """The files every page needs, by name."""
+        return {path.name: path.read_bytes() for path in sorted((_FOLDER / "static").iterdir()) if path.is_file()}
+
+    @cached_property
+    def _hashes(self) -> Mapping[str, str]:
+        return {name: hashlib.sha256(content).hexdigest()[:12] for name, content in self.static.items()}
+
+    def static_path(self, name: str) -> str:
+        """Where a file is; with its hash, so that browsers may keep it for good."""
+        return f"/static/{name}?{self._hashes[name]}"
+
+    @cached_property
+    def countries(self) -> Mapping[str, str]:
+        """Country codes and names."""
+        return self.chat.session.referrals.names
+
+    async def take(self, board: Board, steps: Sequence[Incoming]) -> bool:
+        """Put what somebody does on disk and in line; False where the chat's limits held something back.
+
+        The board waits for as many answers as were taken. Raises StorageError, and then nothing was.
+        """
+        identity = steps[0].identity
+        self.limits.refused.pop(identity, None)
+        board.waiting += len(steps)
+        try:
+            await self.dispatch.take(steps)
+        except StorageError:
+            board.waiting -= len(steps)
+            raise
+        refused = self.limits.refused.pop(identity, 0)
+        board.waiting = max(0, board.waiting - refused)
+        return not refused
+
+    def contacts(self, look: Look) -> CountryContacts:
+        """The contacts for somebody's country."""
+        return self.chat.session.referrals.choose(look.country or None, look.language or None).contacts
+
+
+class Refused(Exception):
+    """A request that is not carried out; `status` says why, `kept` is what the person had written."""
+
+    def __init__(self, status: int, kept: str = "") -> None:
+        super().__init__()
+        self.status, self.kept = status, kept
+
+
+@dataclass(kw_only=True)
+class Visit:
+    """One request: whose session it is, and how they like the page. `base`: "" or "/widget"."""
+
+    house: House
+    request: Request
+    base: str
+    session: str
+    look: Look
+    fresh: bool = False
+    new_look: bool = False
+
+    @classmethod
+    def of(cls, house: House, request: Request) -> Visit:
+        """Read a request's cookies; somebody without a session gets a new one."""
+        path = request.url.path
+        base = "/widget" if path == "/widget" or path.startswith("/widget/") else ""
+        cookies = Cookies(secure=house.settings.secure, embedded=bool(base))
+        header = request.headers.get("cookie", "")
+        session, look = cookies.session(header), cookies.look(header)
+        asked = request.query_params.get("lang", "")
+        offered = (one for one in (asked, look.language) if one in house.languages.texts)
+        wanted = next(offered, "") or house.languages.known(request.headers.get("accept-language", ""))
+        country = look.country if look.country in house.countries else ""
+        look = replace(look, language=wanted, country=country)
+        return cls(
+            house=house,
+            request=request,
+            base=base,
+            session=session or new_session(),
+            look=look,
+            fresh=not session,
+            new_look=asked == wanted,
+        )
+
+    @property
+    def cookies(self) -> Cookies:
+        """The names of this visit's cookies."""
+        return Cookies(secure=self.house.settings.secure, embedded=bool(self.base))
+
+    @property
+    def identity(self) -> ChatIdentity:
+        """The chat of this session."""
+        return ChatIdentity(platform=PLATFORM, chat=self.session)
+
+    @property
+    def asker(self) -> Asker:
+        """Where the request comes from."""
+        asker: Asker = self.request.scope["cafi"]
+        return asker
+
+    @property
+    def texts(self) -> WebTexts:
+        """The page's texts in this person's language."""
+        return self.house.languages.texts[self.look.language]
+
+    @property
+    def said(self) -> ChatTexts:
+        """The chat's texts in this person's language."""
+        return self.house.chat.languages.choose(self.look.language)
+
+    @property
+    def wants_json(self) -> bool:
+        """Whether a script of ours asks."""
+        return self.request.headers.get("accept", "") == "application/json"
+
+    def incoming(self, command: str = "", text: str = "", **changes: Any) -> Incoming:
+        """Something this person does."""
+        return Incoming(
+            identity=self.identity,
+            command=command,
+            text=text,
+            language=self.look.language,
+            at=self.house.store.now(),
+            **changes,
+        )
+
+    async def form(self) -> dict[str, str]:
+        """The fields of a post; raises Refused for one that does not come from a form of ours."""
+        request = self.request
+        if not request.headers.get("content-type", "").startswith("application/x-www-form-urlencoded"):
+            raise Refused(415)
+        body = (await request.body()).decode("utf-8", errors="replace")
+        try:
+            fields = dict(parse_qsl(body, keep_blank_values=True, max_num_fields=_MOST_FIELDS))
+        except ValueError:
+            raise Refused(400) from None
+        if not comes_from_us(self.house.settings, request.headers, request.url.scheme):
+            raise Refused(403)
+        if self.fresh or not self.house.tokens.fits(self.session, fields.get("form", "")):
+            raise Refused(403, fields.get("text", ""))
+        if not self.house.posts.take(self.session.encode()):
+            raise Refused(429, fields.get("text", ""))
+        return fields
+
+    def choose(self, fields: Mapping[str, str]) -> Look:
+        """Take over what a form chooses; the response will carry it in a cookie."""
+        self.look = chosen(self.look, fields, self.house.languages.texts, self.house.countries)
+        self.new_look = True
+        return self.look
+
+    def follow(self, state: ChatState) -> None:
+        """Language and country as the chat has them."""
+        language = state.session.language or self.look.language
+        look = replace(self.look, language=language, country=state.session.country or self.look.country)
+        if look != self.look:
+            self.look, self.new_look = look, True
+
+    def page(self, template: str, *, status: int = 200, title: str = "", **context: Any) -> Response:
+        """A whole page."""
+        name = self.house.chat.session.engine.assistants[self.house.chat.session.engine.default].settings.name
+        heading = self.texts.title.format(page=title, name=name) if title else name
+        html = self.render(template, title=heading, name=name, **context)
+        return self.dressed(HTMLResponse(html, status_code=status))
+
+    def render(self, template: str, **context: Any) -> str:
+        """A template with what every template may use."""
+        house = self.house
+        contacts = house.contacts(self.look)
+        panel = self._panel(contacts)
+        return house.templates.get_template(template).render(
+            w=self.texts,
+            c=self.said,
+            look=self.look,
+            lang=self.look.language,
+            base=self.base,
+            path=self.request.url.path,
+            token=house.tokens.make(self.session),
+            contacts=contacts,
+            panel=panel,
+            numbers=[one.number for one in contacts.contacts],
+            languages=house.chat.languages.texts,
+            countries=house.countries,
+            has_feedback=house.chat.feedback is not None,
+            exit_url=house.settings.exit_url,
+            **context,
+        )
+
+    def _panel(self, contacts: CountryContacts) -> Markup:
+        """The contacts as every page holds them, rendered once for each country and language."""
+        key = (self.base, self.look.language, contacts.country)
+        if key not in self.house.panels:
+            template = self.house.templates.get_template("contacts.html")
+            self.house.panels[key] = Markup(template.render(w=self.texts, contacts=contacts, base=self.base))  # noqa: S704
+        return self.house.panels[key]
+
+    def dressed(self, response: Response) -> Response:
+        """A response with the session's cookie, where the browser has none yet."""
+        if self.fresh:
+            response.headers.append("set-cookie", self.cookies.set_session(self.session))
+        if self.new_look:
+            response.headers.append("set-cookie", self.cookies.set_look(self.look))
+        return response
+
+    def go(self, path: str) -> Response:
+        """On to another page, after a post."""
+        if self.wants_json:
+            return self.dressed(JSONResponse({"go": self.base + path}, status_code=202))
+        return self.dressed(RedirectResponse(self.base + path, status_code=303))
+
+
+Page = Callable[[Visit], Awaitable[Response]]

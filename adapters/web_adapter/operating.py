@@ -1,0 +1,138 @@
+"""The operator's page: what happens now, in numbers that concern nobody in particular. It is off without a token."""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+
+from starlette.responses import RedirectResponse, Response
+
+from adapters.web_adapter.house import House, Refused, Visit
+from adapters.web_adapter.limiting import Buckets
+
+COOKIE = "cafi-operator"
+LOGGED_IN_SECONDS = 3600.0
+LOGINS_A_MINUTE = 5
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FigureRow:
+    """One bar: how many of the answers chose it; None where that is held back."""
+
+    name: str
+    count: int | None
+    of: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Figure:
+    """One question of the feedback, as it may be told."""
+
+    title: str
+    rows: tuple[FigureRow, ...]
+
+
+Figures = Callable[[], Awaitable[Sequence[Figure]]]
+Problems = Callable[[], Awaitable[Sequence[str]]]
+
+
+async def nothing() -> Sequence[str]:
+    """No problems."""
+    return ()
+
+
+@dataclass(kw_only=True)
+class OperatorPages:
+    """Login, figures, the pause switch. `problems`: the configuration's, as `cafi check` names them."""
+
+    house: House
+    token: str
+    problems: Problems = nothing
+    figures: Figures | None = None
+    clock: Callable[[], float] = time.monotonic
+    logins: Buckets = field(default_factory=lambda: Buckets(a_minute=LOGINS_A_MINUTE))
+    _logged_in: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def _cookie(self) -> str:
+        return f"__Host-{COOKIE}" if self.house.settings.secure else COOKIE
+
+    def bearer(self, visit: Visit) -> bool:
+        """Whether a request carries the token itself."""
+        kind, _, token = visit.request.headers.get("authorization", "").partition(" ")
+        if kind.casefold() != "bearer" or not self.token:
+            return False
+        return self.logins.take(b"bearer" + visit.asker.address) and self._fits(token.strip())
+
+    def _fits(self, token: str) -> bool:
+        return bool(self.token) and hmac.compare_digest(token.encode(), self.token.encode())
+
+    def known(self, visit: Visit) -> bool:
+        """Whether it is the operator."""
+        until = self._logged_in.get(visit.request.cookies.get(self._cookie, ""), 0.0)
+        return until > self.clock() or self.bearer(visit)
+
+    async def page(self, visit: Visit) -> Response:
+        """The figures, or the login form."""
+        if not self.token:
+            raise Refused(404)
+        if not self.known(visit):
+            return visit.page("operator_login.html", title="Operator", failed=False)
+        house = self.house
+        tokens, cost = await house.store.spent(house.chat.spending.today())
+        return visit.page(
+            "operator.html",
+            title="Operator",
+            tally=house.tally,
+            streams=house.places.open,
+            boards=len(house.boards),
+            paused=house.pause.on,
+            tokens=tokens,
+            cost=cost,
+            referrals=house.chat.session.counts.report(),
+            figures=() if self.figures is None else await self.figures(),
+            problems=await self.problems(),
+        )
+
+    async def login(self, visit: Visit) -> Response:
+        """Take the token; five tries a minute."""
+        if not self.token:
+            raise Refused(404)
+        fields = await visit.form()
+        if not self.logins.take(visit.asker.address):
+            raise Refused(429)
+        if not self._fits(fields.get("token", "")):
+            return visit.page("operator_login.html", status=403, title="Operator", failed=True)
+        now, name = self.clock(), secrets.token_urlsafe(32)
+        self._logged_in = {one: until for one, until in self._logged_in.items() if until > now}
+        self._logged_in[name] = now + LOGGED_IN_SECONDS
+        response = RedirectResponse("/operator", status_code=303)
+        secure = "; Secure" if self.house.settings.secure else ""
+        response.headers.append(
+            "set-cookie",
+            f"{self._cookie}={name}; Path=/; Max-Age={LOGGED_IN_SECONDS:.0f}; HttpOnly; SameSite=Strict{secure}",
+        )
+        return response
+
+    async def switch(self, visit: Visit) -> Response:
+        """Pause, go on, or log out."""
+        fields = await visit.form()
+        if not self.token or not self.known(visit):
+            raise Refused(403)
+        if fields.get("do") in {"pause", "resume"}:
+            self.house.pause.on = fields["do"] == "pause"
+        elif fields.get("do") == "logout":
+            self._logged_in.pop(visit.request.cookies.get(self._cookie, ""), None)
+        return RedirectResponse("/operator", status_code=303)
+
+    async def metrics(self, visit: Visit) -> Response:
+        """Figures for Prometheus: with the token, or asked from this computer."""
+        if not (visit.asker.near or self.bearer(visit)):
+            raise Refused(404)
+        content = self.house.tally.exposition(
+            streams=self.house.places.open, referrals=self.house.chat.session.counts.report()
+        )
+        return Response(content, media_type="text/plain; version=0.0.4")

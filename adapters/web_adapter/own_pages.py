@@ -1,0 +1,145 @@
+"""What people do with their chat as a whole, and how they like the page: erase, leave at once, language and display, feedback."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+from starlette.responses import HTMLResponse, Response
+
+from adapters.chat.receipt import Receipt
+from adapters.web_adapter.house import PLATFORM, House, Refused, Visit
+from adapters.web_adapter.screen import QUIET
+from engine.exceptions import StorageError
+
+BACK = frozenset({"/", "/chat", "/sources", "/privacy", "/feedback", "/accessibility", "/crisis", "/look"})
+"""Pages a form may lead back to."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class OwnPages:
+    """Pages about one's own chat."""
+
+    house: House
+
+    async def forget_form(self, visit: Visit) -> Response:
+        """Asks once."""
+        return visit.page("forget.html", title=visit.texts.forget.heading)
+
+    async def forget(self, visit: Visit) -> Response:
+        """Erases everything of the chat, and says what that was."""
+        await visit.form()
+        state = (await self.house.store.load(visit.identity)).state
+        receipt = await self.house.store.erase(visit.identity)
+        await self._mop_up(visit)
+        messages = 0 if state is None else max(0, len(state.session.conversation.messages) - 1)  # the welcome is ours
+        lines = list(_lines(visit, replace(receipt, messages=messages)))
+        title = visit.texts.forget.done
+        response = visit.page("forgotten.html", title=title, lines=lines, hours=self.house.chat.facts.idle_hours)
+        return _without_cookies(visit, response)
+
+    async def leave(self, visit: Visit) -> Response:
+        """Quick exit: the chat is erased, and the browser is sent elsewhere at once."""
+        await visit.form()
+        with suppress(StorageError):  # the way out stays open; the chat expires by itself
+            await self.house.store.erase(visit.identity)
+        await self._mop_up(visit)
+        # No redirect: `form-action 'self'` would stop it.
+        html = self.house.templates.get_template("left.html").render(exit_url=self.house.settings.exit_url)
+        return _without_cookies(visit, HTMLResponse(html))
+
+    async def _mop_up(self, visit: Visit) -> None:
+        """Take the page's memory away, and with it what an answer that is being made would still write."""
+        board = self.house.boards.find(visit.identity)
+        busy = board is not None and board.busy
+        self.house.boards.drop(visit.identity)
+        if busy:
+            try:
+                await self.house.dispatch.take([visit.incoming("stop", place={QUIET: 1})])
+            except StorageError:
+                return
+
+    async def look_form(self, visit: Visit) -> Response:
+        """Language, country, text size, colours."""
+        back = visit.request.query_params.get("back", "/")
+        return visit.page(
+            "look.html",
+            title=visit.texts.look.heading,
+            back=back if back in BACK else "/",
+            saved="saved" in visit.request.query_params,
+        )
+
+    async def look(self, visit: Visit) -> Response:
+        """Keep what was chosen: in a cookie, and for the chat where there is one."""
+        fields = await visit.form()
+        before = visit.look
+        look = visit.choose(fields)
+        state = (await self.house.store.load(visit.identity)).state
+        if state is not None and look != before:
+            quiet = {QUIET: 1}
+            steps = [visit.incoming("language", look.language, place=quiet)]
+            if look.country:
+                steps.append(visit.incoming("country", look.country, place=quiet))
+            board = self.house.boards.get(visit.identity)
+            if not await self.house.take(board, steps):
+                raise Refused(429)
+            await board.calm(self.house.settings.answer_seconds)
+        back = fields.get("back", "/look")
+        return visit.go(back if back in BACK - {"/look"} else "/look?saved=1")
+
+    async def feedback_form(self, visit: Visit) -> Response:
+        """One structured question, for somebody who wants to be asked."""
+        feedback = self.house.chat.feedback
+        state = None if visit.fresh else (await self.house.store.load(visit.identity)).state
+        poll = None
+        if feedback is not None and state is not None:
+            poll = await feedback.asked_for(state, visit.look.language)
+        name = secrets.token_hex(16)
+        if poll is not None:
+            self.house.boards.get(visit.identity).keep_poll(name, poll)
+        return visit.page(
+            "feedback.html",
+            title=visit.texts.feedback.heading,
+            poll=poll,
+            poll_name=name,
+            off=feedback is None,
+            said="",
+        )
+
+    async def feedback(self, visit: Visit) -> Response:
+        """The answer to it; only what is on offer is kept."""
+        fields = await visit.form()
+        board = self.house.boards.find(visit.identity)
+        poll = None if board is None else board.polls.pop(fields.get("poll", ""), None)
+        feedback, option = self.house.chat.feedback, fields.get("option", "")
+        texts = visit.texts.feedback
+        said = texts.expired
+        if poll is not None and feedback is not None:
+            if option in {one for one, _ in poll.options}:
+                await feedback.chosen(poll.about, PLATFORM, poll.question, option)
+            elif option:
+                raise Refused(400)
+            said = texts.thanks if option else texts.none
+        return visit.page("feedback.html", title=texts.heading, poll=None, poll_name="", off=False, said=said)
+
+
+def _without_cookies(visit: Visit, response: Response) -> Response:
+    del response.headers["set-cookie"]
+    for one in visit.cookies.clear():
+        response.headers.append("set-cookie", one)
+    return response
+
+
+def _lines(visit: Visit, receipt: Receipt) -> Iterator[str]:
+    """What was erased, in words."""
+    said = visit.said
+    if receipt.chat:
+        yield said.forgotten_chat.format(count=receipt.messages)
+    if receipt.waiting:
+        yield said.forgotten_waiting.format(count=receipt.waiting)
+    if receipt.asked:
+        yield said.forgotten_asked
+    if receipt.polls:
+        yield said.forgotten_polls.format(count=receipt.polls)

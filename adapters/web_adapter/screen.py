@@ -1,0 +1,90 @@
+"""Showings onto boards: whoever has the page open sees them come, whoever comes back finds them there."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+
+from adapters.chat.incoming import Incoming
+from adapters.chat.showing import Showing
+from adapters.web_adapter.boards import Board, Boards
+from adapters.web_adapter.entries import Entries
+
+QUIET = "quiet"
+"""In the place of an incoming: what comes of it is stored and not shown."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Part:
+    """A showing on its way to a board; `poll` is the name it will have, if it is one."""
+
+    incoming: Incoming
+    showing: Showing
+    poll: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class WebScreen:
+    """The boards as a platform's screen. `timed`: told how many seconds an answer took."""
+
+    boards: Boards
+    entries: Entries
+    clock: Callable[[], float]
+    timed: Callable[[float], None] = lambda seconds: None
+
+    def parts(self, incoming: Incoming, showing: Showing) -> Sequence[Part]:
+        """One part; none for what is not to be seen."""
+        if incoming.place.get(QUIET):
+            return ()
+        return [Part(incoming=incoming, showing=showing, poll="" if showing.poll is None else secrets.token_hex(16))]
+
+    async def send(self, part: Part) -> str | None:
+        """Put it on the chat's board; the name of a poll."""
+        identity, showing = part.incoming.identity, part.showing
+        if showing.erased:
+            self.boards.drop(identity)
+            return None
+        board = self.boards.get(identity)
+        language = self._language(part.incoming, showing)
+        if showing.poll is not None:
+            entry = self.entries.shown(showing, language)
+            board.keep_poll(part.poll, showing.poll)
+            board.add(replace(entry, poll=(part.poll, showing.poll.options)))
+            return part.poll
+        if showing.brief:
+            board.status = showing.text
+            board.ring()
+            return None
+        board.status = ""
+        board.add(self.entries.shown(showing, language))
+        return None
+
+    @asynccontextmanager
+    async def busy(self, incoming: Incoming) -> AsyncIterator[None]:
+        """While an answer is made, open pages say so."""
+        board = self.boards.get(incoming.identity)
+        if board.waiting:
+            board.waiting -= 1
+        elif not board.seeded and incoming.command in {"", "ask"} and incoming.text:
+            board.add(self.entries.said(incoming))  # it waited through a restart, and the page has not been seen since
+        board.working += 1
+        board.ring()
+        begun = self.clock()
+        try:
+            yield
+        finally:
+            self._ended(board, begun if incoming.command in {"", "ask", "topic"} else None)
+
+    def _ended(self, board: Board, begun: float | None) -> None:
+        board.working -= 1
+        board.done += 1
+        board.ring()
+        if begun is not None:
+            self.timed(self.clock() - begun)
+
+    def _language(self, incoming: Incoming, showing: Showing) -> str:
+        state = showing.state
+        chosen = None if state is None else state.session.language
+        return chosen or incoming.language or self.entries.chat.languages.default

@@ -1,0 +1,71 @@
+"""What an operator can set about the web page. Light on purpose: the composition root imports it at every start."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from typing import Annotated
+from urllib.parse import urlsplit
+
+from pydantic import Field, SecretStr, StringConstraints, field_validator, model_validator
+
+from engine.settings import Strict
+
+_ORIGIN = re.compile(r"https?://[A-Za-z0-9*.-]+(?::(?:\d{1,5}|\*))?")
+Origin = Annotated[str, StringConstraints(pattern=rf"^{_ORIGIN.pattern}$")]
+
+
+class WebSettings(Strict):
+    """The web page. Times are in seconds; what is counted “a minute” is counted for one session or one address."""
+
+    enabled: bool = True
+    host: str = "127.0.0.1"
+    port: int = Field(default=8080, ge=0, le=65535, description="0 takes any free one")
+    public_url: str = Field(default="", pattern=rf"^({_ORIGIN.pattern})?$", description="as people see it, no path")
+    frame_ancestors: tuple[Origin, ...] = Field(default=(), description="sites that may embed the widget")
+    trusted_proxies: tuple[str, ...] = Field(default=(), description="addresses or networks of our reverse proxies")
+    operator_token: SecretStr | None = Field(
+        default=None, min_length=24, description="the operator page is off without"
+    )
+    exit_url: str = Field(default="https://www.wikipedia.org/", pattern=r"^https://\S+$", description="quick exit")
+    contact: str = Field(default="", max_length=200, description="who runs this: shown under accessibility")
+    suggested: tuple[str, ...] = Field(
+        default=("what_is_schizophrenia", "causes", "family"), description="sources offered to somebody who begins"
+    )
+    answer_seconds: float = Field(default=10.0, gt=0, description="how long a page without JavaScript waits")
+    requests_a_minute: int = Field(default=600, ge=10, description="of one address")
+    posts_a_minute: int = Field(default=40, ge=5, description="of one session")
+    streams: int = Field(default=1000, ge=1, description="open pages that are told of answers at once, all together")
+    streams_an_address: int = Field(default=60, ge=1)
+    streams_a_session: int = Field(default=6, ge=1)
+    connections: int = Field(default=2000, ge=10)
+    connections_an_address: int = Field(default=300, ge=5)
+    kept_pages: int = Field(default=1000, ge=1, description="chats whose recent showings are kept in memory")
+
+    @field_validator("trusted_proxies")
+    @classmethod
+    def _networks(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for one in value:
+            ipaddress.ip_network(one, strict=False)
+        return value
+
+    @model_validator(mode="after")
+    def _whole(self) -> WebSettings:
+        if self.frame_ancestors and not self.public_url:
+            raise ValueError("frame_ancestors needs public_url: the other site has to know where the widget is")
+        return self
+
+    @property
+    def secure(self) -> bool:
+        """Whether people reach us by TLS."""
+        return self.public_url.startswith("https://")
+
+    @property
+    def hosts(self) -> frozenset[str] | None:
+        """Names we answer to; None where every name is ours. Others could be a page that rebinds its own name to us."""
+        if self.public_url:
+            return frozenset({str(urlsplit(self.public_url).hostname), *_LOOPBACK})
+        return _LOOPBACK if self.host in _LOOPBACK else None
+
+
+_LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})

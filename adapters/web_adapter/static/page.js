@@ -1,0 +1,129 @@
+// The page works without this. With it, answers come by themselves, passages open beside the chat, leaving is quicker.
+(() => {
+  "use strict";
+  const root = document.documentElement, base = document.body.dataset.base;
+  const at = (id) => document.getElementById(id);
+  root.classList.add("js");
+
+  // Quick exit: the browser is gone before the server has answered.
+  const leave = document.querySelector(".leave");
+  leave.addEventListener("submit", (event) => {
+    event.preventDefault();
+    navigator.sendBeacon(leave.action, new URLSearchParams(new FormData(leave)));
+    document.body.replaceChildren();
+    (leave.target === "_top" ? window.top : window).location.replace(leave.dataset.exit);
+  });
+
+  // The contacts close with Escape and by a click elsewhere.
+  const help = at("help");
+  const shut = () => { if (help.open) { help.open = false; return true; } return false; };
+  document.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape") return;
+    if (shut()) help.firstElementChild.focus(); else closePassage();
+  });
+  document.addEventListener("click", (event) => { if (!help.contains(event.target)) shut(); });
+  window.addEventListener("pageshow", (event) => { if (event.persisted) location.reload(); });
+
+  const chat = at("chat");
+  const log = at("log"), status = at("status"), ask = at("ask"), text = at("text"), aside = at("beside");
+  let source = null, alive = false, opener = null;
+
+  function closePassage() {
+    if (!aside || aside.hidden) return;
+    aside.hidden = true;
+    chat.classList.remove("open");
+    if (opener) opener.focus();
+  }
+  if (!chat) return;
+
+  const calm = matchMedia("(prefers-reduced-motion: reduce)");
+  const show = (item) => item.scrollIntoView({ behavior: calm.matches ? "auto" : "smooth", block: "start" });
+  const say = (words, busy) => { status.textContent = words; status.classList.toggle("busy", !!busy); };
+  const parsed = (html) => new DOMParser().parseFromString(html, "text/html");
+
+  // What is new
+  function add(html) {
+    const item = parsed("<ol>" + html + "</ol>").querySelector("li");
+    if (!item || at(item.id)) return;
+    for (const old of log.querySelectorAll(".actions")) old.remove();
+    const empty = at("empty");
+    if (empty) empty.remove();
+    const alarm = item.querySelector("[role=alert]"), words = alarm && [...alarm.childNodes];
+    if (alarm) alarm.replaceChildren();
+    log.append(item);
+    if (alarm) alarm.append(...words); // a live region has to be there before its words
+    const asked = [...log.querySelectorAll(".entry.you")].pop();
+    show(asked && item.classList.contains("answer") ? asked : item);
+  }
+
+  async function renew() {
+    const answer = await fetch(base + "/chat", { headers: { Accept: "text/html" } });
+    if (answer.redirected && !new URL(answer.url).pathname.endsWith("/chat")) return location.replace(answer.url);
+    const fresh = parsed(await answer.text()).getElementById("log");
+    if (fresh) log.replaceChildren(...fresh.children);
+  }
+
+  function listen() {
+    source = new EventSource(base + "/events?after=" + encodeURIComponent(chat.dataset.after));
+    source.onopen = () => { alive = true; };
+    source.onerror = () => { alive = false; if (source.readyState === EventSource.CLOSED) setTimeout(listen, 15000); };
+    source.addEventListener("shown", (event) => add(event.data));
+    source.addEventListener("busy", (event) => say(event.data || chat.dataset.looking, true));
+    source.addEventListener("calm", (event) => say(event.data));
+    source.addEventListener("anew", renew);
+    source.addEventListener("gone", () => { source.close(); location.replace(base || "/"); });
+  }
+  if (window.EventSource) listen();
+  window.addEventListener("pagehide", () => { if (source) source.close(); });
+
+  // What is sent
+  async function post(form, fields) {
+    const answer = await fetch(form.action, { method: "POST", body: fields, headers: { Accept: "application/json" } });
+    if (!answer.ok) throw new Error(String(answer.status));
+    const said = await answer.json();
+    if (said.go && !said.go.endsWith("/chat")) location.assign(said.go);
+  }
+  document.addEventListener("submit", async (event) => {
+    const form = event.target;
+    if (!alive || !chat.contains(form)) return; // an ordinary form then, which shows the next page
+    event.preventDefault();
+    const kept = form === ask ? text.value : "", fields = new URLSearchParams(new FormData(form, event.submitter));
+    if (form === ask) { if (!kept.trim()) return; text.value = ""; }
+    say(chat.dataset.looking, true);
+    try {
+      await post(form, fields);
+      if (form.classList.contains("poll")) form.remove();
+    } catch (error) {
+      if (form === ask && !text.value) text.value = kept;
+      say(error instanceof TypeError ? chat.dataset.lost : chat.dataset.failed);
+    }
+  });
+  text.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" || event.shiftKey || event.isComposing || !matchMedia("(pointer: fine)").matches) return;
+    event.preventDefault();
+    ask.requestSubmit();
+  });
+
+  // The passage beside the chat
+  document.addEventListener("click", async (event) => {
+    const link = event.target.closest("a.cite");
+    if (!link || event.ctrlKey || event.metaKey || event.shiftKey || !matchMedia("(min-width: 62rem)").matches) return;
+    event.preventDefault();
+    const place = new URL(link.href);
+    try {
+      const answer = await fetch(place.pathname + "?beside=1");
+      if (!answer.ok) throw new Error(String(answer.status));
+      at("passage").replaceChildren(...parsed(await answer.text()).body.children);
+    } catch { location.assign(link.href); return; }
+    opener = link;
+    aside.hidden = false;
+    chat.classList.add("open");
+    const here = place.hash && aside.querySelector(place.hash);
+    if (here) here.classList.add("here");
+    aside.querySelector(".title").focus({ preventScroll: true });
+    at("passage").scrollTop = here ? here.offsetTop - at("passage").clientHeight / 4 : 0;
+  });
+  at("close").addEventListener("click", closePassage);
+  at("print").addEventListener("click", () => window.print());
+  if (location.hash === "" && log.children.length) show([...log.querySelectorAll(".entry.you")].pop() || log.lastElementChild);
+})();

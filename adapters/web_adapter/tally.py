@@ -1,0 +1,99 @@
+"""What the operator may know of the page: counts and times, never what was written or by whom."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from prometheus_client import CollectorRegistry, Gauge, Histogram, generate_latest
+from prometheus_client import Counter as Total
+
+from adapters.chat.showing import Showing
+
+_BOUNDS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 60)
+_MOST = 1_000
+
+
+@dataclass(kw_only=True)
+class Tally:
+    """Counts since the start of the process. Routes are names of ours, never the path somebody asked for."""
+
+    clock: Callable[[], float] = time.monotonic
+    begun: float = 0.0
+    answers: Counter[str] = field(default_factory=Counter)
+    decisions: Counter[str] = field(default_factory=Counter)
+    statuses: Counter[str] = field(default_factory=Counter)
+    _answer_times: deque[float] = field(default_factory=lambda: deque(maxlen=_MOST))
+    _page_times: deque[float] = field(default_factory=lambda: deque(maxlen=_MOST))
+    _registry: CollectorRegistry = field(default_factory=CollectorRegistry)
+
+    def __post_init__(self) -> None:
+        self.begun = self.clock()
+        one = self._registry
+        self._requests = Total("cafi_web_requests", "Requests answered.", ["route", "status"], registry=one)
+        self._seconds = Histogram(
+            "cafi_web_request_seconds", "Time to answer a request.", ["route"], buckets=_BOUNDS, registry=one
+        )
+        self._answered = Total("cafi_answers", "Answers shown on the web page.", ["outcome"], registry=one)
+        self._decided = Total("cafi_decisions", "Decisions of the filter.", ["decision"], registry=one)
+        self._answering = Histogram(
+            "cafi_answer_seconds", "Time from taking up a message to its answer.", buckets=_BOUNDS, registry=one
+        )
+        self._streams = Gauge("cafi_web_streams", "Open pages that are told of answers at once.", registry=one)
+        self._referrals = Gauge(
+            "cafi_referrals", "Crisis referrals shown; left out under five.", ["week", "platform"], registry=one
+        )
+
+    def page(self, route: str, status: int, seconds: float, *, stream: bool = False) -> None:
+        """A request has been answered."""
+        self.statuses[f"{status // 100}xx"] += 1
+        self._requests.labels(route, str(status)).inc()
+        if not stream:
+            self._page_times.append(seconds)
+            self._seconds.labels(route).observe(seconds)
+
+    def answered(self, showing: Showing) -> None:
+        """Something was shown; turns are counted."""
+        if showing.turn is None:
+            return
+        review = showing.turn.review
+        self.answers[str(review.outcome)] += 1
+        self._answered.labels(str(review.outcome)).inc()
+        if review.stages:
+            self.decisions[str(review.decision)] += 1
+            self._decided.labels(str(review.decision)).inc()
+
+    def took(self, seconds: float) -> None:
+        """An answer has been made."""
+        self._answer_times.append(seconds)
+        self._answering.observe(seconds)
+
+    def uptime(self) -> float:
+        """Seconds since the start."""
+        return self.clock() - self.begun
+
+    def answer_times(self) -> tuple[float, float] | None:
+        """Median and 95th percentile of the last answers in seconds."""
+        return _percentiles(self._answer_times)
+
+    def page_times(self) -> tuple[float, float] | None:
+        """The same of the last pages."""
+        return _percentiles(self._page_times)
+
+    def exposition(self, *, streams: int, referrals: Sequence[tuple[str, str, int | None]]) -> bytes:
+        """Everything as Prometheus reads it. `referrals` are held back where their count is None."""
+        self._streams.set(streams)
+        self._referrals.clear()
+        for week, platform, count in referrals:
+            if count is not None:
+                self._referrals.labels(week, platform).set(count)
+        return generate_latest(self._registry)
+
+
+def _percentiles(times: Sequence[float]) -> tuple[float, float] | None:
+    if not times:
+        return None
+    ordered = sorted(times)
+    return ordered[len(ordered) // 2], ordered[min(len(ordered) - 1, int(len(ordered) * 0.95))]

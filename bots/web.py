@@ -1,0 +1,82 @@
+"""The web page of this application. `python -m bots.web` serves it alone."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import typer
+
+from adapters.chat.privacy import Platform
+from bots.chats import Chats
+from bots.options import AgentsOption, Config, Kb, application, failing_calmly
+from engine.exceptions import ConfigurationError
+
+if TYPE_CHECKING:
+    from adapters.web_adapter.adapter import WebBot
+    from bots.compose import Application
+
+
+def web(chats: Chats) -> WebBot:
+    """The web page; raises ConfigurationError."""
+    try:
+        from adapters.web_adapter.adapter import WebBot
+        from adapters.web_adapter.house import WebLimits
+        from adapters.web_adapter.texts import load_web_texts
+    except ImportError as error:
+        raise ConfigurationError(
+            "The packages of the web page are not installed.", key="web", remedy="Install cafi[web]."
+        ) from error
+    settings = chats.application.settings
+    sessions = settings.sessions
+    return WebBot(
+        settings=settings.web,
+        languages=load_web_texts(settings.config_folder / "web", chats.languages),
+        chat=chats.chat(Platform(id="web", name="CAFI", carrier="web")),
+        store=chats.store,
+        limits=WebLimits(messages_a_minute=sessions.messages_a_minute, waiting=sessions.waiting_messages),
+        slow_after=sessions.slow_after_seconds,
+        problems=lambda: _problems(chats),
+    )
+
+
+async def _problems(chats: Chats) -> Sequence[str]:
+    """What `cafi check` would say of the configuration that runs, without reading the settings anew."""
+    from bots.checking import findings_of
+
+    return await asyncio.to_thread(lambda: [f"{one.level}: {one.text}" for one in findings_of(chats.application)])
+
+
+async def serve_alone(application: Application, say: Callable[[str], None]) -> None:
+    """Serve the page and nothing else until a signal comes."""
+    from bots.logs import set_up_log
+    from bots.process import settle
+
+    set_up_log(application.settings.log_level)
+    async with application.closing:
+        chats = Chats(application=application)
+        settle(application.session.engine)
+        await chats.begin()
+        bot = web(chats)
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, bot.stopping.set)
+        running = asyncio.create_task(bot.run())
+        started = asyncio.create_task(bot.started.wait())
+        await asyncio.wait({running, started}, return_when=asyncio.FIRST_COMPLETED)
+        started.cancel()
+        if bot.address:
+            say(f"The web page is at {bot.address}. Stop with Ctrl-C.")
+        await running
+
+
+def main(config: Config = None, kb: Kb = None, agents: AgentsOption = None) -> None:
+    """Serve the web page alone."""
+    with failing_calmly():
+        asyncio.run(serve_alone(application(config, kb, agents), typer.echo))
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -1,0 +1,146 @@
+"""The web page over a small knowledge base and a real database, and somebody who opens it in a plain browser."""
+
+from __future__ import annotations
+
+import asyncio
+import html
+import re
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from adapters.web_adapter.adapter import WebBot
+from adapters.web_adapter.settings import WebSettings
+from bots.chats import Chats
+from bots.settings import SessionSettings, StorageSettings
+from bots.web import web
+from engine.models.scripted import ScriptedModel
+from tests.team import application
+
+TOKEN = "a-token-of-the-operator-that-is-long"
+
+
+def chats_in(
+    folder: Path,
+    model: ScriptedModel | None = None,
+    sessions: Mapping[str, Any] | None = None,
+    page: Mapping[str, Any] | None = None,
+    **settings: Any,
+) -> Chats:
+    """Everything around turns, with its files in a folder."""
+    built = application(
+        folder / "kb",
+        model,
+        storage=StorageSettings(url=f"sqlite:///{folder}/cafi.db"),
+        sessions=SessionSettings(
+            secret_file=folder / "secret.json", inbox_key_file=folder / "inbox.key", **(sessions or {})
+        ),
+        web=WebSettings(port=0, **(page or {})),
+        **settings,
+    )
+    return Chats(application=built)
+
+
+@asynccontextmanager
+async def running(folder: Path, model: ScriptedModel | None = None, **settings: Any) -> AsyncIterator[WebBot]:
+    """The page, served until the end of the block."""
+    chats = chats_in(folder, model, **settings)
+    async with chats.application.closing:
+        await chats.begin()
+        bot = web(chats)
+        async with serving(bot):
+            yield bot
+
+
+@asynccontextmanager
+async def serving(bot: WebBot) -> AsyncIterator[WebBot]:
+    """A page that is built, served until the end of the block."""
+    task = asyncio.create_task(bot.run())
+    try:
+        await bot.started.wait()
+        yield bot
+    finally:
+        bot.stopping.set()
+        await task
+
+
+class Browser:
+    """Somebody's browser without JavaScript: cookies, forms, redirects. `page` is what is on the screen."""
+
+    def __init__(self, address: str, base: str = "", **headers: str) -> None:
+        self.base = base
+        self.client = httpx.AsyncClient(base_url=address, follow_redirects=True, headers=headers, timeout=20)
+        self.page = httpx.Response(200, text="")
+
+    async def __aenter__(self) -> Browser:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.client.aclose()
+
+    @property
+    def text(self) -> str:
+        """The page's HTML."""
+        return self.page.text
+
+    @property
+    def main(self) -> str:
+        """What is between <main> and </main>."""
+        return self.text.partition("<main")[2].partition("</main>")[0]
+
+    @property
+    def words(self) -> str:
+        """The words of the main part, as a reader sees them."""
+        return html.unescape(re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", self.main)))
+
+    @property
+    def token(self) -> str:
+        """The token in the page's forms."""
+        found = re.search(r'name="form" value="([^"]*)"', self.text)
+        assert found is not None, self.text[:400]
+        return found[1]
+
+    @property
+    def entries(self) -> list[str]:
+        """The entries of the conversation."""
+        return re.findall(r'<li class="entry.*?</li>(?=<li class="entry|\s*</ol>)', self.main, re.S)
+
+    async def get(self, path: str, **kwargs: Any) -> httpx.Response:
+        """Open a page."""
+        self.page = await self.client.get(self.base + path, **kwargs)
+        return self.page
+
+    async def post(self, path: str, headers: Mapping[str, str] | None = None, **fields: str) -> httpx.Response:
+        """Send a form that is on the screen."""
+        self.page = await self.client.post(
+            self.base + path, data={"form": self.token, **fields}, headers=dict(headers or {})
+        )
+        return self.page
+
+    async def begin(self, language: str = "en", country: str = "") -> None:
+        """Read the first page and agree."""
+        await self.get("" if self.base else "/")
+        await self.post("/begin", language=language, country=country)
+        assert self.page.status_code == 200 and self.page.url.path == f"{self.base}/chat"
+
+    async def ask(self, text: str) -> str:
+        """Ask; the words of the page with the answer."""
+        await self.post("/chat", text=text)
+        return self.words
+
+    async def press(self, label: str) -> str:
+        """Press the button of the conversation that has this label."""
+        found = re.search(rf'name="press" value="([^"]*)"[^>]*>{re.escape(html.escape(label))}</button>', self.main)
+        assert found is not None, f"no button {label}"
+        await self.post("/press", press=html.unescape(found[1]))
+        return self.words
+
+
+async def eventually(check: Callable[[], object], seconds: float = 10) -> None:
+    """Wait until something holds."""
+    async with asyncio.timeout(seconds):
+        while not check():  # noqa: ASYNC110 - what is checked belongs to other tasks, which ring no bell
+            await asyncio.sleep(0.01)
