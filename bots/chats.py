@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from sqlalchemy import func, select
+from sqlalchemy import Connection, func, select
 from sqlalchemy.engine import make_url
 
 from adapters.chat.chat import Chat
@@ -30,7 +30,7 @@ from adapters.storage.keyring_file import from_texts, inbox_secret, load, renewe
 from adapters.storage.lock import DatabaseLock
 from adapters.storage.referral_counts import ReferralCounts
 from adapters.storage.sealing import Keyring, Secret
-from adapters.storage.tables import inbox
+from adapters.storage.tables import inbox, reviews
 from bots.compose import Application
 
 
@@ -84,10 +84,16 @@ class Chats:
 
     @cached_property
     def inbox_secret(self) -> Secret:
-        """The key of waiting messages; a new one while none wait: no copy of the database then holds any that opens."""
+        """The key of waiting messages and reviews; a new one while none wait: no copy of the database then holds any that
+        opens."""
         file = self.application.settings.sessions.inbox_key_file
-        waiting = self.database.run_now(lambda connection: connection.execute(select(func.count(inbox.c.id))).scalar())
-        return inbox_secret(file) if waiting else renewed_inbox_secret(file)
+
+        def work(connection: Connection) -> int:
+            return sum(
+                connection.execute(select(func.count()).select_from(one)).scalar_one() for one in (inbox, reviews)
+            )
+
+        return inbox_secret(file) if self.database.run_now(work) else renewed_inbox_secret(file)
 
     @cached_property
     def store(self) -> ChatStore:

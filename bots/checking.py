@@ -10,6 +10,7 @@ from typing import Any
 
 from adapters.crisis import CountryContacts, ReferralTexts, faults, warnings
 from adapters.feedback.questions import read_questions
+from adapters.moderation.texts import load_moderation_texts
 from bots.compose import Application
 from bots.options import application
 from engine.exceptions import ConfigurationError
@@ -82,6 +83,7 @@ def _files(running: Application) -> Iterator[Finding]:
     yield from _tried(lambda: running.importer_prompt)
     yield from _tried(lambda: running.stakes)
     yield from _tried(lambda: running.prices)
+    yield from _tried(lambda: load_moderation_texts(folder / "discord_moderation"))
     yield from _tried(lambda: running.lint_limits)
     yield from _tried(lambda: running.synonyms)
     yield from _tried(lambda: running.lexicon)

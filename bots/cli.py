@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from bots.discord_commands import discord_app
 from bots.eval_commands import eval_app
 from bots.feedback_commands import feedback_app
 from bots.kb_commands import kb_app
@@ -27,6 +28,7 @@ app = typer.Typer(
 )
 app.add_typer(kb_app, name="kb")
 app.add_typer(eval_app, name="eval")
+app.add_typer(discord_app, name="discord")
 app.add_typer(rehearse_app, name="rehearse")
 app.add_typer(feedback_app, name="feedback")
 app.add_typer(telegram_app, name="telegram")

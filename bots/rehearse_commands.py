@@ -7,6 +7,7 @@ import asyncio
 import typer
 
 from bots.options import AgentsOption, Config, Kb, application, failing_calmly
+from engine.exceptions import ConfigurationError
 
 rehearse_app = typer.Typer(
     no_args_is_help=True, help="Practise on this computer: the real bot, a stand-in for the platform."
@@ -27,3 +28,24 @@ def rehearse_telegram(config: Config = None, kb: Kb = None, agents: AgentsOption
 
         set_up_log("WARNING")
         asyncio.run(TelegramRehearsal(settings=built.settings, terminal=StandardTerminal()).run())
+
+
+@rehearse_app.command("discord")
+def rehearse_discord(config: Config = None, kb: Kb = None, agents: AgentsOption = None) -> None:
+    """Be a member and a moderator on Discord in turns: the real bot against a stand-in, in the terminal, without a token.
+
+    Example: cafi rehearse discord
+    """
+    with failing_calmly():
+        built = application(config, kb, agents)
+        from bots.logs import set_up_log
+        from bots.terminal import StandardTerminal
+
+        try:
+            from bots.rehearsing.discord import DiscordRehearsal
+        except ImportError as error:
+            raise ConfigurationError(
+                "The package 'discord.py' is not installed.", key="discord", remedy="Install cafi[discord]."
+            ) from error
+        set_up_log("WARNING")
+        asyncio.run(DiscordRehearsal(settings=built.settings, terminal=StandardTerminal()).run())

@@ -61,6 +61,10 @@ def begun(chats: Chats) -> list[Bot]:
         bots.append(web(chats))
     if settings.telegram.token is not None:
         bots += _telegram(chats)
+    if settings.discord.token is not None:
+        from bots.moderating import moderated_bot
+
+        bots.append(moderated_bot(chats))
     if not bots:
         raise ConfigurationError(
             "Nothing is configured to run.",
@@ -171,7 +175,8 @@ async def _announce(bots: Sequence[Bot], application: Application, say: Callable
     """Say what runs, and where, once it does."""
     agents = "a language model" if application.chat_model is not None else "the built-in agents, which quote; no key"
     settings = application.settings
-    names = [name for name, there in (("Telegram", settings.telegram.token),) if there is not None]
+    tokens = {"Telegram": settings.telegram.token, "Discord": settings.discord.token}
+    names = [name for name, token in tokens.items() if token is not None]
     for bot in bots:
         started: asyncio.Event | None = getattr(bot, "started", None)
         if started is not None:

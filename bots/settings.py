@@ -68,6 +68,34 @@ class TelegramSettings(Strict):
     deliveries: int = Field(default=1, ge=1, le=30, description="answers sent at the same time")
 
 
+class DiscordSettings(Strict):
+    """The Discord bot. Ids are Discord's numbers (*Copy Channel ID*)."""
+
+    token: SecretStr | None = None
+    application_id: int | None = Field(
+        default=None, description="as in the developer portal; Discord tells it otherwise"
+    )
+    channels: tuple[int, ...] = Field(default=(), description="channels or categories it answers in; none: all it sees")
+    mode: Literal["thread", "reply", "ephemeral"] = "thread"
+    listen: bool = Field(default=False, description="read every message in `channels`, not only mentions")
+    others_in_threads: bool = Field(default=True, description="answer others in a question thread who mention the bot")
+    moderators_channel: int | None = None
+    moderator_roles: tuple[int, ...] = ()
+    crisis_notes: bool = Field(default=False, description="tell moderators that somebody was shown where help is")
+    deliveries: int = Field(default=8, ge=1, le=50, description="answers sent at the same time")
+    backfill: int = Field(default=50, ge=0, le=100, description="messages a channel looked through after a restart")
+
+
+class ModerationSettings(Strict):
+    """What moderators of the Discord bot begin with; the place and the roles are in `discord`."""
+
+    mode: Literal["open", "flagged", "all"] = Field(default="open", description="until moderators choose another")
+    review_minutes: int = Field(default=60, ge=1, le=24 * 60, description="how long a reply waits for a moderator")
+    member_roles: tuple[int, ...] = Field(default=(), description="who is answered; none: everybody")
+    audit_days: int = Field(default=365, ge=1, description="how long it is kept what moderators did")
+    file: Path = Field(default=Path("var") / "standing.json", description="where a pause is found after a restart")
+
+
 class FeedbackSettings(Strict):
     """Whether people are asked how useful the answers are, and where the counts go."""
 
@@ -110,6 +138,8 @@ class CafiSettings(BaseSettings):
     spending: SpendingSettings = SpendingSettings()
     telegram: TelegramSettings = TelegramSettings()
     web: WebSettings = WebSettings()
+    discord: DiscordSettings = DiscordSettings()
+    moderation: ModerationSettings = ModerationSettings()
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
     feedback: FeedbackSettings = FeedbackSettings()
     students: dict[JudgeName, Path] = Field(

@@ -47,7 +47,7 @@ class Chat:
     _handlers: Mapping[str, Handler] = field(init=False)
 
     def __post_init__(self) -> None:
-        pages = Pages(session=self.session, languages=self.languages, platform=self.platform, facts=self.facts)
+        pages = self._pages()
         turns = Turns(pages=pages, spending=self.spending, feedback=self.feedback)
         consent = Consent(pages=pages, turns=turns)
         handlers: dict[str, Handler] = {
@@ -74,6 +74,9 @@ class Chat:
         }
         for name, value in {"pages": pages, "turns": turns, "consent": consent, "_handlers": handlers}.items():
             object.__setattr__(self, name, value)
+
+    def _pages(self) -> Pages:
+        return Pages(session=self.session, languages=self.languages, platform=self.platform, facts=self.facts)
 
     def start(self, incoming: Incoming) -> ChatState:
         """A new chat, in the language of the person's platform where there are texts for it."""

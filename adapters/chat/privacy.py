@@ -32,8 +32,8 @@ class Sink:
 class PrivacyFacts:
     """What the live configuration means for people. `provider`: the host of the language model, None without one.
 
-    `moderators`: in the operator's own words what moderators are shown, empty for nothing. `in_memory`: nothing of a
-    chat is on disk.
+    `moderators`: in the operator's own words what moderators are shown, empty for nothing; `crisis_notes`: they are told
+    that somebody was shown where help is. `in_memory`: nothing of a chat is on disk.
     """
 
     provider: str | None = None
@@ -43,6 +43,7 @@ class PrivacyFacts:
     sinks: tuple[Sink, ...] = ()
     log_level: str = "INFO"
     moderators: str = ""
+    crisis_notes: bool = False
     in_memory: bool = False
 
 
@@ -68,7 +69,8 @@ def _readers(facts: PrivacyFacts, platform: Platform, texts: ChatTexts, private:
     if platform.carrier != "terminal":
         yield said.operator
     yield said.moderators.format(notice=facts.moderators) if facts.moderators else said.no_moderators
-    yield said.nobody_called
+    if not facts.crisis_notes:  # "I never tell anyone" would not be true
+        yield said.nobody_called
 
 
 def what_is_kept(facts: PrivacyFacts, texts: ChatTexts) -> str:

@@ -16,6 +16,7 @@ class Receipt:
     waiting: int = 0
     asked: int = 0
     polls: int = 0
+    reviews: int = 0
     messages: int = 0
 
 
@@ -33,5 +34,7 @@ def _lines(receipt: Receipt, texts: ChatTexts) -> Iterator[str]:
         yield texts.forgotten_waiting.format(count=receipt.waiting)
     if receipt.asked:
         yield texts.forgotten_asked
+    if receipt.reviews:
+        yield texts.forgotten_reviews.format(count=receipt.reviews)
     if receipt.polls:
         yield texts.forgotten_polls.format(count=receipt.polls)

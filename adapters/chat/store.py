@@ -213,7 +213,13 @@ class ChatStore:
         """Erase everything of a chat at once."""
         names = Names.of(self.keyring, identity)
         gone = await self.database.run(lambda connection: erase(connection, names))
-        return Receipt(chat=gone["chats"], waiting=gone["inbox"], asked=gone["asked"], polls=gone["polls"])
+        return Receipt(
+            chat=gone["chats"],
+            waiting=gone["inbox"],
+            asked=gone["asked"],
+            polls=gone["polls"],
+            reviews=gone["reviews"],
+        )
 
     # --- Upkeep -----------------------------------------------------------------------------------------------------
 

@@ -48,6 +48,7 @@ _PUT_IN: Mapping[str, frozenset[str]] = {
     "forgotten_chat": frozenset({"count"}),
     "forgotten_waiting": frozenset({"count"}),
     "forgotten_polls": frozenset({"count"}),
+    "forgotten_reviews": frozenset({"count"}),
     "forgotten_rest": frozenset({"platform"}),
     "whocanread.platform": frozenset({"platform"}),
     "whocanread.provider": frozenset({"provider", "stored"}),
@@ -174,6 +175,7 @@ class ChatTexts(Strict):
     forgotten_waiting: str
     forgotten_asked: str
     forgotten_polls: str
+    forgotten_reviews: str
     forgotten_nothing: str
     forgotten_rest: str
     buttons: ButtonTexts

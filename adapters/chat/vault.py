@@ -10,7 +10,7 @@ from sqlalchemy import ColumnElement, Connection, LargeBinary, Table, and_, dele
 
 from adapters.storage.database import Database
 from adapters.storage.sealing import Keyring
-from adapters.storage.tables import asked, chats, polls, secrets
+from adapters.storage.tables import asked, chats, polls, posts, secrets
 from engine.exceptions import ConfigurationError
 
 ASKED_DAYS = 14
@@ -79,7 +79,7 @@ class Vault:
 
     def _used(self, connection: Connection, one: bytes, day: int | None) -> bool:
         """Whether anything may lie under a former secret; marks of being asked do not tell under which they lie."""
-        if _count(connection, chats, one) or _count(connection, polls, one):
+        if any(_count(connection, table, one) for table in (chats, polls, posts)):
             return True
         marks = bool(connection.execute(select(func.count()).select_from(asked)).scalar_one())
         return marks and day is not None and day + ASKED_DAYS >= self._today()
@@ -97,7 +97,8 @@ class Vault:
             if lost:
                 connection.execute(delete(asked))  # marks do not tell under which secret they lie
             connection.execute(delete(secrets).where(secrets.c.id.in_(lost)))
-            connection.execute(delete(polls).where(and_(*(~_under(polls, secret.id) for secret in self.keyring))))
+            for table in (polls, posts):
+                connection.execute(delete(table).where(and_(*(~_under(table, secret.id) for secret in self.keyring))))
             return connection.execute(delete(chats).where(and_(*(~one for one in open_)))).rowcount
 
         return await self.database.run(work)

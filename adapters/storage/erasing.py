@@ -9,7 +9,7 @@ from sqlalchemy import Connection, Table, delete
 
 from adapters.chat.identity import ChatIdentity
 from adapters.storage.sealing import Keyring
-from adapters.storage.tables import asked, chats, inbox, polls
+from adapters.storage.tables import asked, chats, inbox, polls, reviews
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -47,6 +47,7 @@ ERASERS: Mapping[str, Eraser] = {
     "inbox": _by_chat(inbox),
     "asked": _asked,
     "polls": _by_chat(polls),
+    "reviews": _by_chat(reviews),
 }
 
 

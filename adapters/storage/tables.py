@@ -1,7 +1,8 @@
 """Every table there is, and for each of them what `/forget` does with it.
 
 No column holds a name, a platform's id, a message or an exact time. `info["of_a_chat"]` says whether rows belong to one
-chat: then `adapters/storage/erasing.py` has an eraser for the table, which a test proves.
+chat: then `adapters/storage/erasing.py` has an eraser for the table, which a test proves. `info["because"]` says why
+`/forget` leaves a table of moderators' work alone.
 """
 
 from __future__ import annotations
@@ -94,4 +95,45 @@ spending = Table(
     Column("tokens", BigInteger, nullable=False),
     Column("cost", Float, nullable=False, comment="in the currency of the price table"),
     info={"of_a_chat": False},
+)
+reviews = Table(
+    "reviews",
+    metadata,
+    Column("review", LargeBinary(16), primary_key=True, comment="random; the buttons of moderators carry it"),
+    Column("chat", LargeBinary(16), nullable=False, index=True, comment="chat key"),
+    Column("day", Integer, nullable=False, index=True, comment="days since 1970 when the reply was held back"),
+    Column("sealed", LargeBinary, nullable=False, comment="the reply that waits, sealed under the inbox's own key"),
+    info={"of_a_chat": True},
+)
+audit = Table(
+    "audit",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("hour", Integer, nullable=False, index=True, comment="hours since 1970"),
+    Column("action", Text, nullable=False),
+    Column("moderator", LargeBinary(16), nullable=False, comment="pseudonym for this table alone; empty for nobody"),
+    Column("target", Text, nullable=False, comment="kind of thing, never which one"),
+    info={
+        "of_a_chat": False,
+        "because": "it tells what moderators did, for whom a community answers; no row leads to a member or a message",
+    },
+)
+posts = Table(
+    "posts",
+    metadata,
+    Column("post", LargeBinary(16), primary_key=True, comment="random; the buttons of moderators carry it"),
+    Column("day", Integer, nullable=False, index=True, comment="days since 1970 of its draft"),
+    Column("posted", Integer, nullable=False, comment="1 when members can read it"),
+    Column("sealed", LargeBinary, nullable=False, comment="text, source and place, sealed under the operator's secret"),
+    info={
+        "of_a_chat": False,
+        "because": "a text of the knowledge base that moderators posted; no member had a part in it",
+    },
+)
+standing = Table(
+    "standing",
+    metadata,
+    Column("platform", Text, primary_key=True),
+    Column("content", Text, nullable=False, comment="mode, pause and what is blocked, as JSON"),
+    info={"of_a_chat": False, "because": "it is what moderators have set for everybody"},
 )

@@ -324,7 +324,7 @@ class DiscordServer:
 
     def commands(self, guild: Guild | None = None) -> dict[str, dict[str, Any]]:
         """The registered commands of a guild, or those for everywhere, by name."""
-        return {one["name"]: one for one in self.registered.get(guild and guild.id, {}).values()}
+        return {one["name"]: one for one in self.registered.get(None if guild is None else guild.id, {}).values()}
 
     def threads(self, channel: Channel) -> list[Channel]:
         """The threads of a channel, oldest first."""
@@ -365,7 +365,7 @@ def redirected(rest: str, gateway: str) -> Iterator[None]:
     """While this lasts, discord.py talks to these addresses, and does not wait five seconds before it identifies again."""
     before = Route.BASE, DiscordWebSocket.DEFAULT_GATEWAY, discord.Client.before_identify_hook
     Route.BASE, DiscordWebSocket.DEFAULT_GATEWAY = rest, yarl.URL(gateway)
-    discord.Client.before_identify_hook = _identify_at_once  # type: ignore[method-assign]
+    discord.Client.before_identify_hook = _identify_at_once  # type: ignore[method-assign,assignment]
     try:
         yield
     finally:

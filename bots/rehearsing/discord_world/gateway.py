@@ -160,7 +160,7 @@ class Gateway:
         if guild is not None and self._fake.bot.id not in guild.members:
             return
         for session in self.sessions.values():
-            if session.wants(guild and guild.id, intent):
+            if session.wants(None if guild is None else guild.id, intent):
                 session.dispatch(name, d(session) if isinstance(d, Callable) else d)  # type: ignore[arg-type]
 
     def push(self, name: str, d: Any, *, shard: int | None = None) -> None:
@@ -367,7 +367,7 @@ def _compressor(name: str | None) -> Callable[[bytes], bytes] | None:
         stream = zlib.compressobj()
         return lambda text: stream.compress(text) + stream.flush(zlib.Z_SYNC_FLUSH)
     if name == "zstd-stream":
-        from compression.zstd import ZstdCompressor  # Python 3.14
+        from compression.zstd import ZstdCompressor  # type: ignore[import-not-found]  # Python 3.14
 
         frame = ZstdCompressor()
         return lambda text: frame.compress(text, mode=ZstdCompressor.FLUSH_BLOCK)

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from aiohttp import web
+from aiohttp import BodyPartReader, web
 
 from bots.rehearsing.discord_world import (
     channel_routes,
@@ -88,6 +88,8 @@ class Rest:
 
     async def _read_parts(self, request: web.Request, call: Call) -> None:
         async for part in await request.multipart():
+            if not isinstance(part, BodyPartReader):
+                continue
             if part.name == "payload_json":
                 call.body = json.loads(await part.text())
             else:

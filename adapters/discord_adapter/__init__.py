@@ -1,0 +1,1 @@
+"""Discord: interactions and mentions in, messages out, on discord.py. Everything between the two is shared."""

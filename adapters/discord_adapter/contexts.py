@@ -1,0 +1,161 @@
+"""A person's contexts in one community: one of their own, and one in each question thread.
+
+What somebody says for themselves alone never colours an answer that others read: threads have contexts apart. Consent,
+country and language are the person's and hold in all of them; `/forget` erases all of them. So that they are found,
+their names are kept, sealed for the person like a chat.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, fields, replace
+
+from sqlalchemy import Connection, delete, insert, select, update
+
+from adapters.chat.feedback_port import Poll
+from adapters.chat.identity import ChatIdentity
+from adapters.chat.incoming import Incoming
+from adapters.chat.limits import ChatLimits
+from adapters.chat.receipt import Receipt
+from adapters.chat.state import ChatState
+from adapters.chat.store import ChatStore, Kept, Waiting
+from adapters.session import SessionState
+from adapters.storage.tables import chats
+from engine.exceptions import SealBroken, StaleState
+
+_THREADS = "threads"
+MOST_THREADS = 500
+"""Question threads of one person that are remembered at a time."""
+
+
+def own(identity: ChatIdentity) -> ChatIdentity:
+    """The context of the person alone."""
+    return replace(identity, thread="") if identity.thread else identity
+
+
+@dataclass(frozen=True, kw_only=True)
+class PersonStore(ChatStore):
+    """Chats on disk, with what is the person's carried between their contexts. `begin`: a new session."""
+
+    begin: Callable[[], SessionState]
+
+    @classmethod
+    def over(cls, store: ChatStore, begin: Callable[[], SessionState]) -> PersonStore:
+        """The same store, seen so."""
+        return cls(begin=begin, **{one.name: getattr(store, one.name) for one in fields(ChatStore)})
+
+    async def take(self, arrived: Iterable[Incoming], cursor: tuple[str, int] | None = None) -> list[Waiting]:
+        """Put messages on disk; before that, note in which threads their people have contexts."""
+        arrived = list(arrived)
+        threads: dict[ChatIdentity, dict[str, None]] = {}
+        for one in arrived:
+            if one.identity.thread:
+                threads.setdefault(own(one.identity), {})[one.identity.thread] = None
+        if threads:
+            await self.database.run(lambda connection: self._note(connection, threads))
+        return await super().take(arrived, cursor)
+
+    async def load(self, identity: ChatIdentity) -> Kept:
+        """A chat's state; in a thread with the consent, country and language that the person has given anywhere."""
+        kept = await super().load(identity)
+        if not identity.thread:
+            return kept
+        person = (await super().load(own(identity))).state
+        if person is None or not person.consented:
+            return kept
+        state = kept.state or ChatState(session=self.begin())
+        session = replace(state.session, country=person.session.country, language=person.session.language)
+        return replace(kept, state=replace(state, session=session, consented=True))
+
+    async def finish(
+        self,
+        row: int | None,
+        identity: ChatIdentity,
+        state: ChatState | None,
+        version: int,
+        poll: tuple[str, Poll] | None = None,
+    ) -> int:
+        """Store what came of a message; consent given in a thread is the person's from then on."""
+        written = await super().finish(row, identity, state, version, poll)
+        if identity.thread and state is not None and state.consented:
+            await self._consented(own(identity), state)
+        return written
+
+    async def forget(self, identity: ChatIdentity) -> Receipt:
+        """Erase everything of a person in this community: their own context, and that of every thread."""
+        person = own(identity)
+        threads = await self.database.run(lambda connection: self._threads(connection, person))
+        names = dict.fromkeys((person, *(replace(person, thread=one) for one in threads), identity))
+        gone = [await self.erase(one) for one in names]
+        keys = self._list_keys(person)
+        await self.database.run(lambda connection: connection.execute(delete(chats).where(chats.c.chat.in_(keys))))
+        sums = {
+            name: sum(getattr(one, name) for one in gone) for name in ("chat", "waiting", "asked", "polls", "reviews")
+        }
+        return Receipt(**sums)
+
+    async def latest(self, identity: ChatIdentity) -> ChatIdentity:
+        """The context in which the person was answered last: in the thread that was noted last, if there is one."""
+        threads = await self.database.run(lambda connection: self._threads(connection, own(identity)))
+        return replace(identity, thread=threads[-1]) if threads else identity
+
+    async def put_cursor(self, name: str, value: int) -> None:
+        """Note a number under a name, without any message."""
+        await super().take([], (name, value))
+
+    async def _consented(self, person: ChatIdentity, state: ChatState) -> None:
+        kept = await super().load(person)
+        if kept.state is not None and kept.state.consented:
+            await self.database.run(lambda connection: self._touch(connection, person))
+            return
+        session = replace(self.begin(), country=state.session.country, language=state.session.language)
+        known = replace(kept.state or ChatState(session=session), consented=True)
+        try:
+            await super().finish(None, person, known, kept.version)
+        except StaleState:  # they did something else at the same moment; consent is asked for once more
+            return
+
+    def _touch(self, connection: Connection, person: ChatIdentity) -> None:
+        """What is the person's lives as long as the last of their threads, and so do the names of these."""
+        keys = [self.keyring.chat_key(person), *self._list_keys(person)]
+        connection.execute(update(chats).where(chats.c.chat.in_(keys)).values(seen_hour=self._hour()))
+
+    # --- The names of threads, in one row a person --------------------------------------------------------------------
+
+    def _list_keys(self, person: ChatIdentity) -> list[bytes]:
+        return [secret.keyed(_THREADS, person.canonical()) for secret in self.keyring]
+
+    def _note(self, connection: Connection, threads: Mapping[ChatIdentity, Iterable[str]]) -> None:
+        """Note threads of some people, the latest last."""
+        for person, new in threads.items():
+            known = self._threads(connection, person)
+            kept = [*(one for one in known if one not in new), *new][-MOST_THREADS:]
+            if kept == known:
+                continue
+            sealed = self.keyring.current.seal(_THREADS, person.canonical(), json.dumps(kept).encode())
+            keys = self._list_keys(person)
+            connection.execute(delete(chats).where(chats.c.chat.in_(keys)))
+            connection.execute(insert(chats).values(chat=keys[0], version=1, seen_hour=self._hour(), sealed=sealed))
+
+    def _threads(self, connection: Connection, person: ChatIdentity) -> list[str]:
+        for secret, key in zip(self.keyring, self._list_keys(person), strict=True):
+            sealed = connection.execute(select(chats.c.sealed).where(chats.c.chat == key)).scalar()
+            if sealed is not None:
+                try:
+                    return [str(one) for one in json.loads(secret.open(_THREADS, person.canonical(), sealed))]
+                except (SealBroken, ValueError):
+                    return []
+        return []
+
+
+class PersonLimits(ChatLimits):
+    """Limits of a person: a new question thread does not begin a new count."""
+
+    def admit(self, incoming: Incoming, ahead: int) -> bool:
+        """Whether a message is taken, with so many of the same chat ahead of it."""
+        return super().admit(replace(incoming, identity=own(incoming.identity)), ahead)
+
+    def may_tell(self, identity: ChatIdentity) -> bool:
+        """Whether the person may be told again that they are too fast."""
+        return super().may_tell(own(identity))

@@ -1,0 +1,94 @@
+"""Buttons and the form under what waits for moderators. A button carries the name of what it decides: a restart or a
+second moderator changes nothing about it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import discord
+
+from adapters.discord_adapter.moderation_desk import lines_of
+from adapters.discord_adapter.moderation_posts import Posting
+from adapters.discord_adapter.plain import MESSAGE
+from adapters.moderation.moderation import Moderation
+from adapters.moderation.reviews import Outcome
+from adapters.moderation.texts import ModerationTexts
+
+_ID = re.compile(r"mod\|(?P<kind>[rpf])\|(?P<deed>approve|edit|discard)\|(?P<name>[0-9a-f]{32})")
+"""r: a reply that waits, p: a post, f: the form in which a reply is changed."""
+
+
+@dataclass(kw_only=True)
+class Buttons:
+    """Carries out what moderators press and fill in."""
+
+    moderation: Moderation
+    posting: Posting
+
+    async def run(
+        self, interaction: discord.Interaction, data: Mapping[str, Any], moderator: str, language: str | None
+    ) -> None:
+        """Answer a press or a form ephemerally. Raises StorageError, and ValueError for an id of another form."""
+        found = _ID.fullmatch(str(data["custom_id"]))
+        if found is None:
+            raise ValueError("a button of another version")
+        said = self.moderation.said(language)
+        if (found["kind"], found["deed"]) == ("r", "edit"):
+            await self._open_form(interaction, found["name"], said)
+            return
+        await interaction.response.defer(ephemeral=True, thinking=True)
+        if found["kind"] == "p":
+            do = self.posting.approve if found["deed"] == "approve" else self.posting.drop
+            text = await do(found["name"], moderator, language)
+        elif found["kind"] == "f":
+            words = next(_values(data.get("components") or []), "").strip()
+            text = await self._edited(found["name"], words, moderator, said)
+        else:
+            outcome = Outcome.APPROVED if found["deed"] == "approve" else Outcome.DISCARDED
+            text = await self._decided(found["name"], outcome, "", moderator, said)
+        for part in lines_of(text):
+            await interaction.followup.send(part, ephemeral=True, suppress_embeds=True)
+
+    async def _decided(self, name: str, outcome: Outcome, words: str, moderator: str, said: ModerationTexts) -> str:
+        review = await self.moderation.queue.decide(name, outcome, words, moderator=moderator)
+        return said.moderators.gone if review is None else said.moderators.outcomes[outcome]
+
+    async def _open_form(self, interaction: discord.Interaction, name: str, said: ModerationTexts) -> None:
+        review = await self.moderation.queue.store.get(name)
+        if review is None:
+            await interaction.response.send_message(said.moderators.gone, ephemeral=True)
+            return
+        form = discord.ui.Modal(title=said.labels.edit_title, custom_id=f"mod|f|edit|{name}")
+        words = discord.ui.TextInput[discord.ui.Modal](
+            label=said.labels.edit_field,
+            custom_id="words",
+            style=discord.TextStyle.paragraph,
+            default=review.draft[:MESSAGE],
+            max_length=MESSAGE,
+        )
+        form.add_item(words)
+        form.stop()  # what is filled in comes back as an event, so the library need not keep the form
+        await interaction.response.send_modal(form)
+
+    async def _edited(self, name: str, words: str, moderator: str, said: ModerationTexts) -> str:
+        """What a moderator has written passes checks and judges first, or the reply goes on waiting."""
+        review = await self.moderation.queue.store.get(name)
+        if review is None:
+            return said.moderators.gone
+        reasons = await self.moderation.recheck.edited(review, words)
+        if reasons:
+            return said.moderators.refused.format(reasons="\n".join(reasons))
+        return await self._decided(name, Outcome.EDITED, words, moderator, said)
+
+
+def _values(components: list[Mapping[str, Any]]) -> Iterator[str]:
+    """What was filled in, however it is nested."""
+    for part in components:
+        if "value" in part:
+            yield str(part["value"])
+        yield from _values(list(part.get("components") or []))
+        if isinstance(part.get("component"), Mapping):
+            yield from _values([part["component"]])

@@ -1,0 +1,152 @@
+"""Info posts and community polls on Discord: drafted, approved, posted, marked when their source has changed."""
+
+from __future__ import annotations
+
+import asyncio
+import datetime as dt
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import discord
+
+from adapters.chat.texts import Languages
+from adapters.discord_adapter.moderation_desk import DiscordDesk
+from adapters.discord_adapter.plain import messages, plain
+from adapters.moderation.audit import Action, Target
+from adapters.moderation.moderation import Moderation
+from adapters.moderation.posts import Post, changed
+from engine.exceptions import StorageError
+
+TO_POST, TO_POLL = "View Channel, Send Messages", "View Channel, Send Messages, Create Polls"
+MOST_ANSWERS, LONGEST_ANSWER = 10, 55
+_log = logging.getLogger("cafi.discord")
+
+
+@dataclass(kw_only=True)
+class Posting:
+    """Posts what moderators have approved. Everything answers with a line for the moderator who asked."""
+
+    moderation: Moderation
+    desk: DiscordDesk
+    languages: Languages
+    _order: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    async def draft(self, source_id: str, place: int, moderator: str, language: str | None) -> str:
+        """Draft a post and show it to moderators. Raises StorageError."""
+        lines = self.moderation.said(language).moderators
+        found = self.moderation.drafting.find(source_id)
+        if found is None:
+            return lines.unknown
+        assistant, source = found
+        question = self.languages.choose(assistant.settings.texts).topic_question.format(title=source.title)
+        post = await self.moderation.drafting.post(source_id, question, place)
+        if post is None:
+            return lines.post_refused
+        origin = self.moderation.said().members.post_from.format(source=source.with_references())
+        notice = assistant.knowledge.manifest.notice
+        post = replace(post, text="\n\n".join(filter(None, (source.title, post.text, origin, notice))))
+        await self.moderation.posts.put(post)
+        notes = await self.desk.show_draft(post, source.title)
+        if not notes:
+            await self.moderation.posts.remove(post.id)
+            return lines.no_desk
+        await self.moderation.posts.note(replace(post, notes=tuple(notes)))
+        self.moderation.audit.note(Action.DRAFT, Target.INFO_POST, moderator)
+        return lines.post_shown
+
+    async def approve(self, post_id: str, moderator: str, language: str | None) -> str:
+        """Count a moderator's approval, and post where that was the last one needed. Raises StorageError."""
+        lines = self.moderation.said(language).moderators
+        async with self._order:
+            post = await self.moderation.posts.get(post_id)
+            if post is None or post.posted:
+                return lines.gone
+            post = post.approved_by(self.moderation.audit.pseudonym(moderator))
+            if not post.ready:
+                await self.moderation.posts.note(post)
+                self.moderation.audit.note(Action.POST, Target.INFO_POST, moderator)
+                return lines.post_counted
+            drafted = post.notes
+            try:
+                sent = await self._send(post)
+            except discord.HTTPException:
+                return lines.not_allowed.format(channel=f"<#{post.place}>", permission=TO_POST)
+            await self.moderation.posts.note(replace(post, posted=True, notes=sent))
+        self.moderation.audit.note(Action.POST, Target.INFO_POST, moderator)
+        await self.desk.replace(drafted, self.moderation.said().moderators.posted)
+        return lines.posted
+
+    async def drop(self, post_id: str, moderator: str, language: str | None) -> str:
+        """Drop a draft. Raises StorageError."""
+        lines = self.moderation.said(language).moderators
+        async with self._order:
+            post = await self.moderation.posts.get(post_id)
+            if post is None or post.posted:
+                return lines.gone
+            await self.moderation.posts.remove(post_id)
+        self.moderation.audit.note(Action.DROP, Target.INFO_POST, moderator)
+        await self.desk.replace(post.notes, self.moderation.said().moderators.dropped)
+        return lines.dropped
+
+    async def mark_changed(self) -> None:
+        """Say in every post whose source is another one now that its text has changed since. Raises nothing."""
+        try:
+            await self.moderation.posts.sweep()
+            await self.moderation.posts.renew()
+            for post in changed(await self.moderation.posts.posted(), self.moderation.drafting.present):
+                await self._mark(post)
+        except StorageError as error:
+            _log.error("%s", error)
+
+    async def _mark(self, post: Post) -> None:
+        client = self.desk.client
+        if client is None:
+            return
+        place, note = client.get_partial_messageable(post.place), self.moderation.said().members.post_changed
+        before, after = messages(post.text), messages(f"{post.text}\n\n{note}")
+        last = place.get_partial_message(post.notes[-1])
+        try:
+            if len(before) == len(after):
+                await last.edit(content=after[-1], allowed_mentions=discord.AllowedMentions.none())
+            else:
+                await last.reply(plain(note), allowed_mentions=discord.AllowedMentions.none())
+        except discord.NotFound:
+            await self.moderation.posts.remove(post.id)  # moderators have deleted it
+        except (discord.HTTPException, OSError) as error:
+            _log.error("an info post could not be marked as changed: %s", type(error).__name__)
+        else:
+            await self.moderation.posts.note(replace(post, marked=True))
+
+    async def _send(self, post: Post) -> tuple[int, ...]:
+        client = self.desk.client
+        if client is None:
+            raise RuntimeError("a button was pressed before there was a client")
+        place = client.get_partial_messageable(post.place)
+        return tuple([await _sent(place, text) for text in messages(post.text)])
+
+    async def poll(
+        self, place: int, question: str, answers: Sequence[str], hours: int, moderator: str, language: str | None
+    ) -> str:
+        """Start Discord's own poll, with a notice that everybody sees the votes."""
+        lines, client = self.moderation.said(language).moderators, self.desk.client
+        fitting = [one for one in answers if 0 < len(one) <= LONGEST_ANSWER]
+        if client is None or len(fitting) != len(answers) or not 2 <= len(answers) <= MOST_ANSWERS:
+            return lines.poll_unfit.format(most=MOST_ANSWERS, characters=LONGEST_ANSWER)
+        poll = discord.Poll(question=question, duration=dt.timedelta(hours=hours))
+        for one in answers:
+            poll.add_answer(text=one)
+        notice = self.moderation.said().members.poll_notice
+        try:
+            await client.get_partial_messageable(place).send(
+                plain(notice), poll=poll, allowed_mentions=discord.AllowedMentions.none()
+            )
+        except discord.HTTPException:
+            return lines.not_allowed.format(channel=f"<#{place}>", permission=TO_POLL)
+        self.moderation.audit.note(Action.POLL, Target.POLL, moderator)
+        return lines.poll_started
+
+
+async def _sent(place: discord.PartialMessageable, text: str) -> int:
+    message = await place.send(text, allowed_mentions=discord.AllowedMentions.none(), suppress_embeds=True)
+    return message.id

@@ -1,0 +1,98 @@
+"""What the moderators' channel is told of: rights that are missing, and, if the operator wants it, that help was shown."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass, field
+from typing import Any
+
+import discord
+
+from adapters.chat.screen import NotNow
+from adapters.chat.showing import Showing
+from adapters.discord_adapter.texts import DiscordTexts
+from adapters.discord_adapter.wire import Missing, Refused, TokenOver, Unfit, Wire
+from engine.types import UrgencyLevel
+
+TELL_EVERY = 3600.0
+NEEDED = {
+    "view_channel": "View Channel",
+    "send_messages": "Send Messages",
+    "read_message_history": "Read Message History",
+    "attach_files": "Attach Files",
+}
+"""Rights that the bot needs in every channel it answers in, in the words of Discord's settings."""
+FOR_THREADS = {
+    "create_public_threads": "Create Public Threads",
+    "send_messages_in_threads": "Send Messages in Threads",
+}
+_log = logging.getLogger("cafi.discord")
+
+
+def needed(mode: str) -> dict[str, str]:
+    """The rights for a way of answering, and no more."""
+    return {**NEEDED, **FOR_THREADS} if mode == "thread" else NEEDED
+
+
+def lacking(channel: discord.abc.GuildChannel | discord.Thread, mode: str) -> list[str]:
+    """The names of the rights that we lack in a channel."""
+    held = channel.permissions_for(channel.guild.me)
+    return [name for right, name in needed(mode).items() if not getattr(held, right)]
+
+
+@dataclass(kw_only=True)
+class Moderators:
+    """Says little, and nothing about anybody. `channel`: None where there is none; then the log is told of rights."""
+
+    wire: Wire
+    texts: DiscordTexts
+    mode: str
+    channel: int | None = None
+    crisis_notes: bool = False
+    clock: Callable[[], float] = time.monotonic
+    _told: dict[tuple[int, str], float] = field(default_factory=dict)
+    _tasks: set[asyncio.Task[None]] = field(default_factory=set)
+
+    def shown(self, showing: Showing) -> None:
+        """Something was shown to somebody: whom and where it was does not come this far."""
+        urgent = showing.turn is not None and showing.turn.urgency.level is UrgencyLevel.URGENT
+        if self.crisis_notes and self.channel is not None and urgent:
+            self._later(self._say(self.texts.crisis_note))
+
+    async def missing(self, channel: int) -> None:
+        """We were refused in a channel: say which rights are missing there, once an hour."""
+        client = self.wire.client
+        found = None if client is None else client.get_channel(channel)
+        if not isinstance(found, (discord.abc.GuildChannel, discord.Thread)):
+            return
+        names = ", ".join(lacking(found, self.mode))
+        if not names or self.clock() - self._told.get((channel, names), -TELL_EVERY) < TELL_EVERY:
+            return
+        self._told[(channel, names)] = self.clock()
+        _log.warning("in channel %d these rights are missing: %s", channel, names)
+        await self._say(self.texts.missing_permissions.format(place=f"<#{channel}>", permissions=names))
+
+    async def _say(self, text: str) -> None:
+        if self.channel is None:
+            return
+        for _ in range(5):
+            try:
+                await self.wire.post(self.channel, text)
+                return
+            except NotNow as wait:
+                await asyncio.sleep(wait.seconds)
+            except (Refused, Missing, TokenOver, Unfit):
+                _log.warning("the moderators' channel cannot be written in")
+                return
+
+    def _later(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def aclose(self) -> None:
+        """Let what is being said come to its end."""
+        await asyncio.gather(*self._tasks, return_exceptions=True)

@@ -1,0 +1,118 @@
+"""What only Discord needs to have said, by language: `config/discord/<language>.yaml`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from string import Formatter
+
+from pydantic import Field, model_validator
+
+from engine.exceptions import ConfigurationError
+from engine.files import read_yaml
+from engine.settings import Strict
+
+COMMANDS = (
+    "ask", "topics", "source", "crisis", "country", "language", "privacy", "whocanread", "feedback", "forget",
+)  # fmt: skip
+"""Slash commands, in the order in which they are registered."""
+OPTIONS = {"ask": "text", "topics": "topic", "country": "country", "language": "language"}
+"""The one option of those commands that have one."""
+LOCALES = {"en": ("en-US", "en-GB"), "nb": ("no",), "de": ("de",), "es": ("es-ES", "es-419"), "fr": ("fr",)}
+"""Discord's names for our languages."""
+_NAME = re.compile(r"[-_'\w]{1,32}")
+_PUT_IN: Mapping[str, frozenset[str]] = {
+    "for_you": frozenset({"person", "emergency"}),
+    "answered_here": frozenset({"place"}),
+    "asked_about": frozenset({"person", "topic"}),
+    "asked": frozenset({"person"}),
+    "answer_for": frozenset({"person"}),
+    "paused": frozenset({"emergency"}),
+    "missing_permissions": frozenset({"place", "permissions"}),
+}
+
+
+class NamedText(Strict):
+    """A name and a description, as Discord shows them while somebody types."""
+
+    name: str = Field(min_length=1, max_length=32)
+    description: str = Field(min_length=1, max_length=100)
+
+    @model_validator(mode="after")
+    def _whole(self) -> NamedText:
+        if not _NAME.fullmatch(self.name) or self.name != self.name.lower():
+            raise ValueError(f"{self.name}: small letters, digits and - only")
+        return self
+
+
+class ModalTexts(Strict):
+    """The form for long questions."""
+
+    title: str = Field(min_length=1, max_length=45)
+    label: str = Field(min_length=1, max_length=45)
+    placeholder: str = Field(min_length=1, max_length=100)
+
+
+class DiscordTexts(Strict):
+    """All of one language. Braces name what is put in: {person} and {place} are Discord's own marks, which notify nobody."""
+
+    commands: dict[str, NamedText]
+    options: dict[str, NamedText]
+    ask_about: str = Field(min_length=1, max_length=32)
+    modal: ModalTexts
+    thread: str = Field(min_length=1, max_length=100)
+    asked_about: str
+    asked: str
+    answer_for: str
+    answered_here: str
+    for_you: str
+    show_me: str = Field(min_length=1, max_length=80)
+    held: str
+    not_approved: str
+    paused: str
+    not_here: str
+    crisis_note: str
+    crisis_note_notice: str
+    missing_permissions: str
+    votes_visible: str
+
+    @model_validator(mode="after")
+    def _complete(self) -> DiscordTexts:
+        for found, wanted, key in ((self.commands, COMMANDS, "commands"), (self.options, OPTIONS.values(), "options")):
+            if set(found) != set(wanted):
+                raise ValueError(f"{key}: missing or unknown: {', '.join(sorted(set(found) ^ set(wanted)))}")
+        for name, text in self.model_dump().items():
+            if isinstance(text, str):
+                braces = {field for _, field, _, _ in Formatter().parse(text) if field is not None}
+                if braces != _PUT_IN.get(name, frozenset()):
+                    raise ValueError(
+                        f"{name}: braces must name {', '.join(sorted(_PUT_IN.get(name, ()))) or 'nothing'}"
+                    )
+        return self
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DiscordLanguages:
+    """The texts of every language there is; `default` where somebody's language is not among them."""
+
+    texts: Mapping[str, DiscordTexts]
+    default: str = "en"
+
+    def choose(self, language: str | None) -> DiscordTexts:
+        """The texts for a language."""
+        return self.texts.get(language or self.default) or self.texts[self.default]
+
+
+def load_discord_texts(folder: Path, default: str = "en") -> DiscordLanguages:
+    """Every language in a folder; raises ConfigurationError."""
+    texts = {path.stem: read_yaml(path, DiscordTexts) for path in sorted(folder.glob("*.yaml"))}
+    if "en" not in texts or default not in texts:
+        known = ", ".join(texts) or "none"
+        raise ConfigurationError(
+            f"There are no Discord texts in {default!r} (and in 'en').",
+            file=folder,
+            remedy=f"Use one of: {known}; commands are named in English where no other name is given.",
+        )
+    return DiscordLanguages(texts=texts, default=default)

@@ -1,0 +1,61 @@
+"""Whose a question thread is. Discord remembers it for us: in the message that the thread was started from."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass, field
+
+import discord
+
+from adapters.discord_adapter.codes import Code
+
+_REMEMBERED = 2000
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Asker:
+    """Who asked in a thread, and the name of their context in it."""
+
+    user: int
+    context: str
+
+
+@dataclass(kw_only=True)
+class Threads:
+    """Askers by thread. A thread on somebody's message is theirs; one on ours names the asker in its button."""
+
+    _known: OrderedDict[int, Asker | None] = field(default_factory=OrderedDict)
+
+    def started(self, thread: int, asker: Asker) -> None:
+        """A thread was started for somebody."""
+        self._known[thread] = asker
+        self._known.move_to_end(thread)
+        while len(self._known) > _REMEMBERED:
+            self._known.popitem(last=False)
+
+    async def asker(self, client: discord.Client, thread: int, parent: int | None, owner: int | None) -> Asker | None:
+        """The asker of one of our threads; None for other threads, and where the first message is gone."""
+        me = client.user
+        if me is None or parent is None or owner != me.id:
+            return None
+        if thread not in self._known:
+            try:
+                first = await client.get_partial_messageable(parent).fetch_message(thread)
+            except (discord.NotFound, discord.Forbidden):
+                return None
+            asker = _asker(first, me.id)
+            if asker is None:
+                return None
+            self.started(thread, asker)
+        return self._known[thread]
+
+
+def _asker(first: discord.Message, me: int) -> Asker | None:
+    if first.author.id != me:
+        return Asker(user=first.author.id, context=str(first.id))
+    for row in first.components:
+        for part in getattr(row, "children", ()):
+            code = Code.read(getattr(part, "custom_id", None) or "")
+            if code is not None:
+                return Asker(user=code.owner, context=code.context)
+    return None

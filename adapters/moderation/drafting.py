@@ -1,0 +1,127 @@
+"""Drafts an info post from one source: by the language model and the filter where there is one, else by quotation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from adapters.crisis import Referrals
+from adapters.moderation.posts import Post, holds_a_phone_number
+from adapters.moderation.rechecking import Recheck
+from adapters.moderation.reviews import new_id
+from engine.agent.protocol import AgentTask
+from engine.attempt import Assistant
+from engine.engine import Engine
+from engine.exceptions import ModelError
+from engine.filter import Filter
+from engine.judges.protocol import Case
+from engine.knowledge.source import Source
+from engine.models.ledger import Ledger
+from engine.retrieval.protocol import Hit
+from engine.team import Team
+from engine.types import Basis, Draft
+
+QUOTED_WORDS = 110
+"""As much as a quoted answer holds."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Drafting:
+    """Writes posts."""
+
+    engine: Engine
+    referrals: Referrals
+    recheck: Recheck
+
+    def find(self, source_id: str) -> tuple[Assistant, Source] | None:
+        """The first assistant with a source of this id."""
+        for assistant in self.engine.assistants.values():
+            source = assistant.knowledge.get(source_id)
+            if source is not None:
+                return assistant, source
+        return None
+
+    def present(self, post: Post) -> Source | None:
+        """The source of a post as it is now."""
+        assistant = self.engine.assistants.get(post.assistant)
+        return None if assistant is None else assistant.knowledge.get(post.source)
+
+    async def post(self, source_id: str, question: str, place: int) -> Post | None:
+        """A draft about a source; None where there is none, or nothing that the judges let pass.
+
+        `question`: what a person would ask about it, in the words of the chat texts.
+        """
+        found = self.find(source_id)
+        if found is None:
+            return None
+        assistant, source = found
+        text = await self._text(assistant, source, question)
+        return (
+            None
+            if not text
+            else Post(
+                id=new_id(),
+                source=source.id,
+                assistant=assistant.settings.id,
+                text=text,
+                digest=source.content_hash,
+                place=place,
+                needed=2 if holds_a_phone_number(text, self.referrals) else 1,
+            )
+        )
+
+    async def _text(self, assistant: Assistant, source: Source, question: str) -> str:
+        for team in assistant.teams:
+            if not team.built_in:
+                draft = await self._drafted(assistant, team, source, question)
+                if draft is not None:
+                    return draft.reply
+        quoted = Draft(reply=quotation(source), citations=(source.id,), basis=Basis.SOURCE)
+        return "" if await self.recheck.objections(quoted, question, assistant.settings.id) else quoted.reply
+
+    async def _drafted(self, assistant: Assistant, team: Team, source: Source, question: str) -> Draft | None:
+        """What a language model makes of the source, if the filter lets it pass and nothing else is cited."""
+        ledger = Ledger(budget=self.engine.budget)
+        task = AgentTask(
+            assistant=assistant.settings,
+            message=question,
+            sources=(source,),
+            suggested=(Hit(source=source.id, score=1.0),),
+            high_stakes=bool(self.engine.stakes.topics(question)),
+            may_request=False,
+        )
+        try:
+            draft = await team.agent.draft(task, ledger)
+        except ModelError:
+            return None
+        if self._unfit(assistant, draft, source, question):
+            return None
+        case = Case(
+            draft=draft,
+            message=question,
+            sources=(source,),
+            high_stakes=task.high_stakes,
+            risky=self.engine.stakes.risky(draft.reply),
+            assistant_name=assistant.settings.name,
+            audience=assistant.settings.audience,
+            condition=assistant.settings.condition,
+        )
+        judges = Filter(team=team, knowledge=assistant.knowledge, stakes=self.engine.stakes)
+        filtered = await judges.run(case, lambda one: self._unfit(assistant, one, source, question), ledger)
+        return filtered.draft
+
+    def _unfit(self, assistant: Assistant, draft: Draft, source: Source, question: str) -> tuple[str, ...]:
+        if draft.citations != (source.id,):
+            return ("An info post cites its source and no other.",)
+        return self.recheck.failed(assistant, draft, question)
+
+
+def quotation(source: Source, most: int = QUOTED_WORDS) -> str:
+    """The beginning of a source, word for word: whole passages, one at least; none that asks before it is shown."""
+    chosen: list[str] = []
+    for passage in source.passages:
+        if passage.ask is not None:
+            continue
+        if chosen and sum(len(one.split()) for one in (*chosen, passage.text)) > most:
+            break
+        chosen.append(passage.text)
+    return "\n\n".join(chosen)

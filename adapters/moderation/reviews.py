@@ -1,0 +1,173 @@
+"""A reply that waits for a moderator, and where it lies meanwhile: sealed under the inbox's own key, as it must be shown
+after a restart, when nobody has brought the identity of its chat."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from pydantic import TypeAdapter, ValidationError
+from sqlalchemy import Connection, delete, insert, select, update
+
+from adapters.chat.incoming import Incoming
+from adapters.chat.showing import Button, Picture
+from adapters.chat.state import Answered
+from adapters.moderation.policy import Reason
+from adapters.storage.database import Database
+from adapters.storage.sealing import Keyring, Secret
+from adapters.storage.tables import reviews
+from engine.exceptions import SealBroken
+from engine.types import Basis
+
+_PURPOSE = "review"
+
+
+def new_id() -> str:
+    """A new name of a review or post, of 32 hexadecimal digits."""
+    return secrets.token_hex(16)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Review:
+    """A reply that waits.
+
+    `incoming`: where it goes, and to whom; no moderator is shown that. `asked`: what the reply answers. `draft`: the words
+    that judges have read; `before` and `after`: the house's own around them. `waiting`: what was shown in place of all of
+    it. `answered`: what buttons under it will speak of. `due`: seconds since 1970 when it stops waiting. `notes`: the
+    platform's ids of the messages that show it to moderators. `doubts`: what the judges object to.
+    """
+
+    id: str
+    incoming: Incoming
+    asked: str
+    draft: str
+    answered: Answered
+    due: float
+    reason: Reason
+    basis: Basis
+    before: str = ""
+    after: str = ""
+    waiting: str = ""
+    doubts: tuple[str, ...] = ()
+    buttons: tuple[tuple[Button, ...], ...] = ()
+    pictures: tuple[Picture, ...] = ()
+    notes: tuple[int, ...] = ()
+
+    @property
+    def shown(self) -> str:
+        """The whole text as it would be shown."""
+        return self.text(self.draft)
+
+    def text(self, words: str) -> str:
+        """The whole text with other words in place of the draft's."""
+        return f"{self.before}{words}{self.after}"
+
+
+class Outcome(StrEnum):
+    """What becomes of a reply that waited."""
+
+    APPROVED = "approved"
+    EDITED = "edited"
+    DISCARDED = "discarded"
+    EXPIRED = "expired"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Decided:
+    """A review with its outcome; `words` stand in place of the draft's."""
+
+    review: Review
+    outcome: Outcome
+    words: str = ""
+
+
+_REVIEW, _DECIDED = TypeAdapter(Review), TypeAdapter(Decided)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReviewStore:
+    """Waiting reviews on disk. Every method is one transaction and raises StorageError."""
+
+    database: Database
+    keyring: Keyring
+    secret: Secret
+    now: Callable[[], float] = time.time
+
+    async def put(self, review: Review) -> None:
+        """Keep a new one."""
+        values = {
+            "review": bytes.fromhex(review.id),
+            "chat": self.keyring.chat_key(review.incoming.identity),
+            "day": int(self.now() // 86_400),
+            "sealed": self._sealed(review),
+        }
+        await self.database.run(lambda connection: connection.execute(insert(reviews).values(values)))
+
+    async def note(self, review: Review) -> bool:
+        """Keep what has changed of one; whether it is still there."""
+        this, sealed = reviews.c.review == bytes.fromhex(review.id), self._sealed(review)
+        return await self.database.run(
+            lambda connection: connection.execute(update(reviews).where(this).values(sealed=sealed)).rowcount > 0
+        )
+
+    async def get(self, review_id: str) -> Review | None:
+        """One that still waits."""
+        this = reviews.c.review == bytes.fromhex(review_id)
+        sealed = await self.database.run(
+            lambda connection: connection.execute(select(reviews.c.sealed).where(this)).scalar()
+        )
+        return None if sealed is None else self._opened(review_id, bytes(sealed))
+
+    async def waiting(self) -> list[Review]:
+        """All that wait, the earliest due first; those that cannot be opened any more are dropped."""
+        rows = await self.database.run(
+            lambda connection: connection.execute(select(reviews.c.review, reviews.c.sealed)).all()
+        )
+        found, closed = [], []
+        for name, sealed in rows:
+            review = self._opened(bytes(name).hex(), bytes(sealed))
+            if review is None:
+                closed.append(bytes(name))
+            else:
+                found.append(review)
+        if closed:
+            await self.database.run(
+                lambda connection: connection.execute(delete(reviews).where(reviews.c.review.in_(closed)))
+            )
+        return sorted(found, key=lambda one: one.due)
+
+    async def remove(self, review_id: str) -> bool:
+        """Let go of one; whether it was there."""
+        this = reviews.c.review == bytes.fromhex(review_id)
+
+        def work(connection: Connection) -> bool:
+            return connection.execute(delete(reviews).where(this)).rowcount > 0
+
+        return await self.database.run(work)
+
+    # --- Seals ------------------------------------------------------------------------------------------------------
+
+    def _sealed(self, review: Review) -> bytes:
+        return self.secret.seal(_PURPOSE, bytes.fromhex(review.id), _REVIEW.dump_json(review))
+
+    def _opened(self, review_id: str, sealed: bytes) -> Review | None:
+        try:
+            return _REVIEW.validate_json(self.secret.open(_PURPOSE, bytes.fromhex(review_id), sealed))
+        except (SealBroken, ValidationError):
+            return None
+
+    def seal_decided(self, decided: Decided) -> str:
+        """A decision on its way to its chat, as a text that nobody else can make."""
+        context = decided.review.incoming.identity.canonical()
+        return self.secret.seal("decided", context, _DECIDED.dump_json(decided)).hex()
+
+    def open_decided(self, incoming: Incoming) -> Decided | None:
+        """The inverse; None for a text that is not ours, or was made for another chat."""
+        try:
+            sealed = bytes.fromhex(incoming.text)
+            return _DECIDED.validate_json(self.secret.open("decided", incoming.identity.canonical(), sealed))
+        except (SealBroken, ValidationError, ValueError):
+            return None

@@ -1,0 +1,151 @@
+"""What is said around moderation, by language: `config/discord_moderation/<language>.yaml`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from string import Formatter
+from typing import Annotated
+
+from pydantic import Field
+
+from engine.exceptions import ConfigurationError
+from engine.files import read_yaml
+from engine.settings import Strict
+
+Name = Annotated[str, Field(pattern=r"^[^\W_A-Z][\w'-]{0,31}$")]
+"""What the platform takes as the name of a command or option."""
+Line = Annotated[str, Field(min_length=1, max_length=100)]
+Label = Annotated[str, Field(min_length=1, max_length=45)]
+
+
+class MemberTexts(Strict):
+    """What members read. The first sentence of each is the whole matter."""
+
+    paused: str
+    blocked: str
+    waiting: str
+    approved: str
+    edited: str
+    discarded: str
+    expired: str
+    reads_nothing: str
+    reads_flagged: str
+    reads_all: str
+    kept: str
+    post_from: str
+    post_changed: str
+    poll_notice: str
+
+
+class OptionTexts(Strict):
+    """An option of a command."""
+
+    name: Name
+    description: Line
+
+
+class CommandTexts(Strict):
+    """A command, with its options by their English names."""
+
+    name: Name
+    description: Line
+    options: dict[str, OptionTexts] = Field(default_factory=dict)
+
+
+class LabelTexts(Strict):
+    """What stands on buttons and above a form's field."""
+
+    approve: Label
+    edit: Label
+    discard: Label
+    edit_title: Label
+    edit_field: Label
+
+
+class NameTexts(Strict):
+    """Modes, reasons and actions in words, by their English names."""
+
+    modes: dict[str, Line]
+    reasons: dict[str, Line]
+    actions: dict[str, Line]
+
+
+class ModeratorTexts(Strict):
+    """What moderators read, each for themselves or in their channel."""
+
+    not_moderator: str
+    elsewhere: str
+    no_channel: str
+    status: str
+    answering: str
+    paused: str
+    resumed: str
+    mode_set: str
+    not_written: str
+    storage_down: str
+    stats: str
+    nothing: str
+    nothing_waits: str
+    review: str
+    question: str
+    reply: str
+    sources: str
+    no_source: str
+    doubts: str
+    gone: str
+    refused: str
+    outcomes: dict[str, str]
+    withdrawn: str
+    blocked: str
+    unblocked: str
+    blocked_list: str
+    unknown: str
+    post_draft: str
+    post_one: str
+    post_two: str
+    post_refused: str
+    no_desk: str
+    post_shown: str
+    post_counted: str
+    posted: str
+    dropped: str
+    poll_started: str
+    poll_unfit: str
+    not_allowed: str
+
+
+class ModerationTexts(Strict):
+    """All of one language."""
+
+    members: MemberTexts
+    commands: dict[str, CommandTexts]
+    labels: LabelTexts
+    names: NameTexts
+    moderators: ModeratorTexts
+
+
+def load_moderation_texts(folder: Path, default: str = "en") -> Mapping[str, ModerationTexts]:
+    """Every language in a folder; raises ConfigurationError, also where one says less or other things than the default."""
+    texts = {path.stem: read_yaml(path, ModerationTexts) for path in sorted(folder.glob("*.yaml"))}
+    if default not in texts:
+        raise ConfigurationError(f"There are no texts for moderation in {default!r}.", file=folder)
+    wanted = dict(_braces(texts[default].model_dump()))
+    for language, one in texts.items():
+        found = dict(_braces(one.model_dump()))
+        for key in sorted(set(wanted) | set(found)):
+            if wanted.get(key) != found.get(key):
+                named = ", ".join(sorted(wanted.get(key, ()))) or "nothing"
+                problem = "It is missing, not known, or its braces are others."
+                remedy = f"In {default}.yaml they name: {named}."
+                raise ConfigurationError(problem, file=folder / f"{language}.yaml", key=key, remedy=remedy)
+    return texts
+
+
+def _braces(texts: Mapping[str, object], before: str = "") -> Iterator[tuple[str, frozenset[str]]]:
+    for name, value in texts.items():
+        if isinstance(value, Mapping):
+            yield from _braces(value, f"{before}{name}.")
+        else:
+            fields = {field for _, field, _, _ in Formatter().parse(str(value)) if field is not None}
+            yield before + name, frozenset(fields)

@@ -1,0 +1,111 @@
+"""The Discord bot, built from settings. Part of the composition root."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from adapters.chat.privacy import Platform
+from bots.chats import Chats
+from bots.settings import DiscordSettings
+from engine.exceptions import ConfigurationError
+
+if TYPE_CHECKING:
+    from adapters.discord_adapter.adapter import DiscordBot
+    from adapters.discord_adapter.gate import Gate
+    from adapters.discord_adapter.texts import DiscordLanguages
+    from adapters.moderation.moderation import Moderation
+
+
+def discord_bot(chats: Chats, gate: Gate | None = None, moderation: Moderation | None = None) -> DiscordBot:
+    """The bot; `gate` and `moderation` where there are moderators. Raises ConfigurationError."""
+    settings = checked(chats)
+    try:
+        from adapters.discord_adapter.adapter import DiscordBot
+        from adapters.discord_adapter.contexts import PersonLimits, PersonStore
+        from adapters.discord_adapter.gate import OpenGate
+    except ImportError as error:
+        raise ConfigurationError(
+            "The package 'discord.py' is not installed.", key="discord", remedy="Install cafi[discord]."
+        ) from error
+    from bots.moderating import moderated
+
+    session = replace(chats.application.session, platform="discord")
+    store, texts = PersonStore.over(chats.store, session.start), discord_texts(chats)
+    limits = chats.application.settings.sessions
+    chat = chats.chat(Platform(id="discord", name="Discord"))
+    notice = texts.choose(None).crisis_note_notice if settings.crisis_notes else ""
+    facts = replace(chat.facts, moderators=notice or chat.facts.moderators, crisis_notes=bool(notice))
+    chat = replace(chat, erase=store.forget, facts=facts)
+    return DiscordBot(
+        token="" if settings.token is None else settings.token.get_secret_value(),
+        chat=chat if moderation is None else moderated(chat, moderation),
+        store=store,
+        limits=PersonLimits(messages_a_minute=limits.messages_a_minute, waiting=limits.waiting_messages),
+        languages=texts,
+        gate=gate or OpenGate(channels=frozenset(settings.channels)),
+        mode=settings.mode,
+        listen=settings.listen,
+        others_in_threads=settings.others_in_threads,
+        moderators_channel=settings.moderators_channel,
+        crisis_notes=settings.crisis_notes,
+        backfill=settings.backfill,
+        deliveries=settings.deliveries,
+        slow_after=limits.slow_after_seconds,
+        options={} if settings.application_id is None else {"application_id": settings.application_id},
+    )
+
+
+def discord_texts(chats: Chats) -> DiscordLanguages:
+    """What only Discord needs to have said."""
+    from adapters.discord_adapter.texts import load_discord_texts
+
+    settings = chats.application.settings
+    return load_discord_texts(settings.config_folder / "discord", chats.languages.default)
+
+
+def checked(chats: Chats) -> DiscordSettings:
+    """The settings; raises ConfigurationError for what cannot work, or would read more than anybody expects."""
+    settings = chats.application.settings.discord
+    if settings.token is None:
+        raise ConfigurationError(
+            "No token is set.", key="discord.token", remedy="Set CAFI_DISCORD__TOKEN; docs/howto/discord.md tells how."
+        )
+    if settings.listen and not settings.channels:
+        raise ConfigurationError(
+            "Without channels, it would read everything everywhere.",
+            key="discord.listen",
+            remedy="List the channels it may read in discord.channels, or set discord.listen to false.",
+        )
+    if settings.crisis_notes and settings.moderators_channel is None:
+        raise ConfigurationError(
+            "There is no channel for the notes.",
+            key="discord.crisis_notes",
+            remedy="Set discord.moderators_channel, or crisis_notes to false.",
+        )
+    return settings
+
+
+async def discord_setup(chats: Chats, gate: Gate | None = None, *, again: bool = False) -> list[str]:
+    """What `cafi discord setup` does and finds, line by line; nothing is connected for longer than that."""
+    import discord
+
+    from adapters.discord_adapter.definitions import definitions
+    from adapters.discord_adapter.setup import Setup, logged_in
+
+    await chats.begin()  # what was registered is noted under the stored secret
+    bot, settings = discord_bot(chats, gate), chats.application.settings.discord
+    client = discord.Client(intents=discord.Intents.none())
+    setup = Setup(
+        store=bot.store,
+        commands=[*definitions(bot.languages), *bot.gate.definitions()],
+        mode=bot.mode,
+        listen=bot.listen,
+        places=frozenset(settings.channels),
+        moderators_channel=settings.moderators_channel,
+    )
+    try:
+        await logged_in(client, bot.token)
+        return await setup.run(client, again=again)
+    finally:
+        await client.close()

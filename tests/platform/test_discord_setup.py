@@ -1,0 +1,70 @@
+"""`cafi discord setup` and community polls."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bots.discord_commands import set_up
+from bots.rehearsing.discord_world import DiscordServer, Permission
+from bots.settings import DiscordSettings
+from engine.exceptions import ConfigurationError
+from tests.discord import NEEDED, Room, pinged, running
+from tests.telegram import chats_in
+
+
+def application(fake: DiscordServer, folder: Path, **settings: Any) -> Any:
+    chosen = DiscordSettings(**{"token": fake.token, **settings})
+    return chats_in(folder, discord=chosen).application
+
+
+async def test_setup_registers_commands_and_says_what_is_missing_where(tmp_path: Path) -> None:
+    """Each finding is a line; the second time nothing is sent, unless it is asked for."""
+    async with DiscordServer() as fake:
+        room = Room(fake)
+        fake.allow(room.channel, fake.bot, deny=Permission.CREATE_PUBLIC_THREADS | Permission.SEND_MESSAGES)
+        settings = {"channels": (room.channel.id,)}
+        lines = await set_up(application(fake, tmp_path, **settings))
+        assert lines[0] == "commands: 12 registered" and len(fake.commands()) == 12
+        assert f"permissions={int(NEEDED)}" in lines[1] and f"client_id={fake.bot.id}" in lines[1]
+        assert "servers: Support" in lines
+        assert "missing: in #support-info of Support: Send Messages, Attach Files, Create Public Threads" in lines
+        assert any("Message Content Intent is on and not needed" in line for line in lines)
+        assert (await set_up(application(fake, tmp_path, **settings)))[0].endswith("unchanged, nothing sent")
+        assert (await set_up(application(fake, tmp_path, **settings), again=True))[0] == "commands: 12 registered"
+
+
+async def test_setup_names_an_intent_that_is_off_and_a_token_that_is_wrong(tmp_path: Path) -> None:
+    """Both come with where to mend them."""
+    async with DiscordServer() as fake:
+        room = Room(fake)
+        fake.gateway.allowed_intents = type(fake.gateway.allowed_intents)(0)
+        lines = await set_up(application(fake, tmp_path, listen=True, channels=(room.channel.id,)))
+        assert any(line.startswith("missing: Message Content Intent is off") for line in lines)
+        with pytest.raises(ConfigurationError) as error:
+            await set_up(application(fake, tmp_path, token="other.token.x"))
+        assert error.value.key == "discord.token"
+
+
+async def test_a_community_poll_says_that_votes_are_seen(tmp_path: Path) -> None:
+    """Discord's own poll comes with the notice above it, and pings nobody."""
+    from adapters.discord_adapter.community_poll import community_poll
+
+    async with DiscordServer() as fake:
+        room = Room(fake)
+        fake.set_permissions(room.guild, room.guild.role("CAFI"), NEEDED | Permission.SEND_POLLS)
+        async with running(fake, tmp_path) as bot:
+            await community_poll(
+                bot.wire,
+                room.channel.id,
+                "Which day @everyone?",
+                ("Monday", "Friday"),
+                hours=24,
+                texts=bot.languages.choose("en"),
+            )
+            (shown,) = fake.bot_messages(room.channel)
+            assert shown.content == "This is a poll of the community. Everybody here can see who voted for what."
+            assert shown.poll is not None and shown.poll.answers == ["Monday", "Friday"]
+        assert not pinged(fake)
