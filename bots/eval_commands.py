@@ -15,6 +15,7 @@ from bots.facilitator_commands import facilitator_app
 from bots.options import AgentsOption, Config, Json, Kb, application, failing_calmly, print_json
 from bots.progress import progress
 from bots.rating_commands import rating_app
+from bots.report_commands import report
 from bots.simulating_commands import Reflection, show_reflection, simulate
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ eval_app.add_typer(distilling_app)
 eval_app.command()(calibrate)
 eval_app.add_typer(facilitator_app)
 eval_app.command()(simulate)
+eval_app.command()(report)
 Details = Annotated[bool, typer.Option("--details", help="Add every verdict to the JSON.")]
 
 

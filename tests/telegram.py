@@ -15,7 +15,7 @@ from bots.chats import Chats
 from bots.compose import Application
 from bots.rehearsing.telegram_world import Person, Shown, TelegramServer
 from bots.running import telegram
-from bots.settings import CafiSettings, SessionSettings, StorageSettings, TelegramSettings
+from bots.settings import CafiSettings, SessionSettings, StorageSettings, TelegramSettings, WebSettings
 from engine.models.scripted import ScriptedModel
 from tests.team import application
 
@@ -35,7 +35,7 @@ def chats_in(
         sessions=SessionSettings(
             secret_file=folder / "secret.json", inbox_key_file=folder / "inbox.key", **(sessions or {})
         ),
-        **settings,
+        **{"web": WebSettings(enabled=False), **settings},
     )
     vars(built).update(_shipped())
     return Chats(application=built)

@@ -225,7 +225,7 @@ def test_chat_commands_do_what_they_say(talk: str, shown: str) -> None:
 def test_chat_ends_at_quit_and_at_the_end_of_input(talk: str) -> None:
     """Nothing is read after /quit, and the end of input is a farewell too."""
     assert "never read" not in talk
-    done = cafi("run", "--agents", "builtin")
+    done = cafi("chat", "--agents", "builtin")
     assert done.returncode == 0
     assert "Goodbye" in done.stdout
 

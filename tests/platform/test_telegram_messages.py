@@ -301,7 +301,7 @@ async def test_nobody_is_asked_to_wait_after_the_answer(tmp_path: Path) -> None:
     async with TelegramServer() as fake, running(fake, tmp_path, scripted({}, latency=0.2), sessions=sessions) as bot:
         anna = fake.person("Anna")
         await agreed(fake, anna)
-        fake.fail("sendMessage", Fault.too_many_requests(1))
+        fake.fail("sendMessage", Fault.too_many_requests(5))
         (answer,) = await asked(fake, anna, SLEEPLESS)
         assert answer.text == "A fixed time for going to bed can help."
         await bot.dispatch.idle()

@@ -14,7 +14,7 @@ from adapters.chat.texts import load_languages
 from adapters.storage.database import Database
 from adapters.storage.erasing import ERASERS, Names
 from adapters.storage.sealing import Keyring, Secret
-from adapters.storage.tables import asked, metadata
+from adapters.storage.tables import asked, metadata, reviews
 from bots.paths import data_root
 from tests.storage import ANNA, BERT, NOON, POLL, database_in, message, state, store_over
 
@@ -65,7 +65,10 @@ async def used_up(database: Database, keyring: Keyring, identity: ChatIdentity) 
     await store.finish(None, identity, state("words"), 0, poll=(f"poll of {identity.chat}", POLL))
     person = Names.of(keyring, identity).asked[0]
     values = insert(asked).values(person=person, day=int(NOON // 86_400))
-    database.run_now(lambda connection: connection.execute(values))
+    chat = keyring.chat_key(identity)
+    held = insert(reviews).values(review=chat[::-1], chat=chat, day=int(NOON // 86_400), sealed=b"a reply that waits")
+    for statement in (values, held):
+        database.run_now(lambda connection, statement=statement: connection.execute(statement))
 
 
 async def test_forgetting_leaves_no_row_and_tells_what_went(database: Database) -> None:
@@ -79,9 +82,9 @@ async def test_forgetting_leaves_no_row_and_tells_what_went(database: Database) 
     names = Names.of(keyring, ANNA)
     keys = {*names.chat, *names.asked}
     assert set(rows_with(database, keys)) == set(ERASERS)
-    assert await store.erase(ANNA) == Receipt(chat=1, waiting=3, asked=1, polls=1)
+    assert await store.erase(ANNA) == Receipt(chat=1, waiting=3, asked=1, polls=1, reviews=1)
     assert rows_with(database, keys) == []
-    assert set(rows_with(database, set(Names.of(keyring, BERT).chat))) == {"chats", "inbox", "polls"}
+    assert set(rows_with(database, set(Names.of(keyring, BERT).chat))) == {"chats", "inbox", "polls", "reviews"}
     assert await store.erase(ANNA) == Receipt()
 
 
@@ -89,7 +92,7 @@ async def test_forgetting_leaves_no_row_and_tells_what_went(database: Database) 
 def test_the_receipt_names_each_store(language: str) -> None:
     """The receipt has a line for each store that held something, and says so where none did."""
     texts = load_languages(data_root() / "config" / "chat").choose(language)
-    said = receipt_text(Receipt(chat=1, waiting=2, asked=1, polls=3, messages=7), texts, "Telegram")
-    assert said.count("\n- ") == 4
-    assert all(number in said for number in ("2", "3", "7"))
+    said = receipt_text(Receipt(chat=1, waiting=2, asked=1, polls=3, messages=7, reviews=4), texts, "Telegram")
+    assert said.count("\n- ") == 5
+    assert all(number in said for number in ("2", "3", "4", "7"))
     assert texts.forgotten_nothing in receipt_text(Receipt(), texts, "Telegram")

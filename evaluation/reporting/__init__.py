@@ -1,0 +1,1 @@
+"""`eval report`: what the laboratory measured, on one page that opens offline and as Markdown tables."""
