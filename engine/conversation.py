@@ -101,31 +101,6 @@ def _reminders(
     return tuple(one for one in aged if one.clean < limits.clean_replies)
 
 
-def agrees(message: str, phrases: Iterable[str]) -> bool:
-    """Whether a message is nothing but a yes (or a no): one of the phrases, at most with courtesy around it."""
-    courtesy = {
-        "please",
-        "thanks",
-        "thank",
-        "you",
-        "ok",
-        "okay",
-        "bitte",
-        "takk",
-        "gracias",
-        "merci",
-        "that",
-        "would",
-        "be",
-    }
-    said = words(message)
-    for phrase in phrases:
-        wanted = words(phrase)
-        if wanted and said[: len(wanted)] == wanted and all(word in courtesy for word in said[len(wanted) :]):
-            return True
-    return False
-
-
 def to_json(conversation: Conversation) -> str:
     """The conversation as JSON, for storage and for `--history`."""
     return json.dumps(

@@ -12,10 +12,11 @@ from typing import Any
 
 from engine.agent.smalltalk import topic_list
 from engine.attempt import NOTHING, Answer, Assistant, Attempt
-from engine.conversation import agrees, remember
+from engine.conversation import remember
 from engine.exceptions import CafiError, ModelError
 from engine.filter import WHOLE, FilterPlan
 from engine.models.ledger import Ledger
+from engine.saying import agrees
 from engine.settings import Budget, Price
 from engine.stakes import Stakes
 from engine.text import clean

@@ -11,6 +11,7 @@ from string import Formatter
 from pydantic import model_validator
 
 from engine.files import read_yaml
+from engine.saying import Saying
 from engine.settings import Strict
 from engine.types import Wish
 
@@ -30,6 +31,26 @@ _PUT_IN = {
 }
 
 
+class Sayings(Strict):
+    """What people say in many words, by sense; the last four are the wishes about the last answer."""
+
+    about: Saying
+    greeting: Saying
+    farewell: Saying
+    thanks: Saying
+    insult: Saying
+    secrecy: Saying
+    simpler: Saying
+    shorter: Saying
+    example: Saying
+    more: Saying
+
+    def wish(self, message: str) -> Wish | None:
+        """What the message wants of the last answer, or None where it is about anything else."""
+        wishes = {Wish.SIMPLER: self.simpler, Wish.SHORTER: self.shorter, Wish.EXAMPLE: self.example}
+        return next((wish for wish, one in (*wishes.items(), (Wish.MORE, self.more)) if one.fits(message)), None)
+
+
 class Texts(Strict):
     """Fixed sentences. Braces name what is put in: {topics}, {name}, {topic}, {title}."""
 
@@ -47,6 +68,7 @@ class Texts(Strict):
     greeting: str
     thanks: str
     farewell: str
+    insult: str
     about: str
     ask_first: str
     next_part: str
@@ -63,17 +85,12 @@ class Texts(Strict):
     origin: str
     no_origin: str
     wishes: dict[str, str]
-    wish_phrases: dict[str, tuple[str, ...]]
     origin_questions: tuple[str, ...]
     belief_questions: tuple[str, ...]
     personal_questions: tuple[str, ...]
-    secrecy_questions: tuple[str, ...]
     agreeing: tuple[str, ...]
     refusing: tuple[str, ...]
-    greetings: tuple[str, ...]
-    thankings: tuple[str, ...]
-    farewells: tuple[str, ...]
-    about_questions: tuple[str, ...]
+    sayings: Sayings
 
     @model_validator(mode="after")
     def _can_be_filled(self) -> Texts:

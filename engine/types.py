@@ -123,7 +123,8 @@ class LayerResult:
     """What one urgency layer found; `failed` layers never lower the level.
 
     `unsure`: the layer could not tell and left `concern` standing. `settles`: it has read the message in its
-    conversation, so that its answer stands in place of what another layer was unsure about.
+    conversation, so that its answer stands in place of what another layer was unsure about. `passed`: the person says
+    that the danger they told of before is over, and the layer sees nothing else.
     """
 
     layer: str
@@ -132,6 +133,7 @@ class LayerResult:
     failed: bool = False
     unsure: bool = False
     settles: bool = False
+    passed: bool = False
     signals: tuple[str, ...] = ()
 
 
@@ -148,11 +150,17 @@ class Urgency:
         """Combine layers: the highest level wins, flags add up.
 
         Only what a layer was unsure about can be settled by one that has read the whole conversation and has not
-        failed; what a layer is sure of, nothing lowers.
+        failed; what a layer is sure of, nothing lowers. The exception: where the danger is said to be over, a layer that
+        has not read the conversation leaves `concern`.
         """
         results = tuple(layers)
         settled = any(one.settles and not one.failed for one in results)
-        levels = (one.level for one in results if not (one.unsure and settled))
+        passed = any(one.passed for one in results)
+        levels = (
+            UrgencyLevel.CONCERN if passed and not one.settles and one.level.order else one.level
+            for one in results
+            if not (one.unsure and settled)
+        )
         return cls(
             level=max(levels, key=lambda level: level.order, default=UrgencyLevel.NONE),
             delusional_framing=any(one.delusional_framing for one in results),

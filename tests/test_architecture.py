@@ -37,6 +37,7 @@ ENGINE_ORDER = (
     "settings",
     "rules",
     "prompts",
+    "saying",
     "texts",
     "stakes",
     "knowledge",

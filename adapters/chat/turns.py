@@ -13,7 +13,6 @@ from adapters.chat.spending import Spending
 from adapters.chat.state import ChatState
 from adapters.chat.texts import ChatTexts
 from adapters.session import Outgoing, Session
-from engine.conversation import agrees
 from engine.types import Basis, Medium, Outcome, Turn, UrgencyLevel, Wish
 
 WISHES = {"simpler": Wish.SIMPLER, "shorter": Wish.SHORTER, "example": Wish.EXAMPLE, "more": Wish.MORE}
@@ -34,7 +33,7 @@ class Turns:
 
     async def message(self, state: ChatState, incoming: Incoming) -> Showings:
         """Answer a message; who asks who can read this is told by the page for it, not by a model."""
-        if agrees(incoming.text, self.pages.assistant(state).texts.secrecy_questions):
+        if self.pages.assistant(state).texts.sayings.secrecy.fits(incoming.text):
             shown = self.pages.whocanread(state, incoming)
         else:
             quoting = self.spending.exhausted

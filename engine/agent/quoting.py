@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 from engine.agent.passages import PassageRanking, Quotation, already_shown
 from engine.agent.protocol import AgentTask
 from engine.agent.smalltalk import SmallTalk, topic_list
-from engine.conversation import agrees
 from engine.knowledge.base import KnowledgeBase
 from engine.knowledge.source import Passage, Source
 from engine.models.ledger import Ledger
 from engine.retrieval.questions import split
+from engine.saying import agrees
 from engine.text import fold, grade, sentences, squash
 from engine.texts import Texts
 from engine.types import Basis, Draft, Message, Role, Wish
@@ -51,7 +51,7 @@ class QuotingAgent:
         fixed = self._not_for_sources(task)
         if fixed is not None:
             return Draft(reply=fixed, fixed=True)
-        wish = next((one for one in Wish if agrees(task.message, self.texts.wish_phrases.get(one.value, ()))), None)
+        wish = self.texts.sayings.wish(task.message)
         if wish is not None:
             return self._reworked(replace(task, wish=wish))
         asked = self._asked_first(task)
@@ -72,7 +72,7 @@ class QuotingAgent:
             return self.texts.belief
         if agrees(task.message, self.texts.personal_questions):
             return self.texts.cannot_know
-        if agrees(task.message, self.texts.secrecy_questions):
+        if self.texts.sayings.secrecy.fits(task.message):
             return self.texts.secrecy
         return None
 

@@ -1,10 +1,9 @@
-"""Greetings, thanks and questions about the bot itself: answered with fixed sentences, by exact phrases only."""
+"""Greetings, thanks, insults and questions about the bot itself: answered with fixed sentences."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from engine.conversation import agrees
 from engine.settings import AssistantSettings
 from engine.texts import Texts
 
@@ -17,14 +16,15 @@ class SmallTalk:
 
     def answer(self, message: str, assistant: AssistantSettings) -> str | None:
         """A fixed reply, or None when the message wants more than that."""
-        texts = self.texts
-        for phrases, reply in (
-            (texts.about_questions, texts.about),
-            (texts.greetings, texts.greeting),
-            (texts.thankings, texts.thanks),
-            (texts.farewells, texts.farewell),
+        texts, sayings = self.texts, self.texts.sayings
+        for saying, reply in (
+            (sayings.about, texts.about),
+            (sayings.greeting, texts.greeting),
+            (sayings.farewell, texts.farewell),
+            (sayings.thanks, texts.thanks),
+            (sayings.insult, texts.insult),
         ):
-            if agrees(message, phrases):
+            if saying.fits(message):
                 return reply.format(name=assistant.name, condition=assistant.condition, topics=topic_list(assistant))
         return None
 

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from engine.agent.passages import PassageRanking
 from engine.agent.smalltalk import SmallTalk
-from engine.conversation import agrees
 from engine.knowledge.source import Source
 from engine.models.ledger import Ledger
 from engine.reflection.protocol import Grades
@@ -26,16 +25,17 @@ NEAR = 2
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PhraseNeed:
-    """Small talk and wishes, by exact phrases only."""
+    """Small talk and wishes, by their words."""
 
     texts: Texts
 
     async def needed(
         self, message: str, earlier: tuple[Message, ...], assistant: AssistantSettings, ledger: Ledger
     ) -> bool:
-        """False where the message is nothing but one of the phrases."""
-        phrases = (one for wished in self.texts.wish_phrases.values() for one in wished)
-        return SmallTalk(texts=self.texts).answer(message, assistant) is None and not agrees(message, phrases)
+        """False where the message is nothing but small talk or a wish."""
+        return (
+            SmallTalk(texts=self.texts).answer(message, assistant) is None and self.texts.sayings.wish(message) is None
+        )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -22,6 +22,7 @@ from engine.urgency.normalise import Normaliser, plain
 from engine.urgency.patterns import Compiler, Matcher, Pattern, PatternError
 
 _EARLIER = 3  # of the person's messages
+_TOLD = 6  # of the person's messages in which a medicine or a danger may have been named
 _CLEAR = 2  # small words of one language by which it is known
 _LENGTH = 4000  # characters of a message that are read
 
@@ -81,7 +82,8 @@ class _Entry(BaseModel):
 class RuleEntry(_Entry):
     """A rule as written; without a language the guards of all languages lower it.
 
-    `delusional` sets the flag; `follow_up` rules count only after an earlier hit.
+    `delusional` sets the flag; `follow_up` rules count only after an earlier hit; where there is `before`, it must be
+    in the message or in one of the person's last ones.
     """
 
     id: str = Field(pattern=r"^[a-z_]+(\.[a-z_]+)+$")
@@ -91,6 +93,20 @@ class RuleEntry(_Entry):
     delusional: bool = False
     follow_up: bool = False
     patterns: Patterns
+    before: Lines = ()
+
+
+class PassedEntry(_Entry):
+    """Words that say that a danger is over, for hits of its categories in earlier messages.
+
+    They count only where `unless` matches nowhere in the message, and lower hits in their own sentence to `concern`.
+    """
+
+    id: str = Field(pattern=r"^[a-z_]+(\.[a-z_]+)+$")
+    lang: str | None = Field(default=None, pattern=r"^(en|nb|de|es|fr)$")
+    categories: tuple[Category, ...] = tuple(Category)
+    patterns: Patterns
+    unless: Lines = ()
 
 
 class GuardEntry(_Entry):
@@ -122,10 +138,11 @@ class RuleFile(_Entry):
     classes: dict[str, Patterns] = {}
     rules: tuple[RuleEntry, ...] = ()
     guards: tuple[GuardEntry, ...] = ()
+    passed: tuple[PassedEntry, ...] = ()
 
     def names(self) -> tuple[str, ...]:
-        """What must be unique over all files: the names of classes and the ids of rules and guards."""
-        ids = (*(rule.id for rule in self.rules), *(guard.id for guard in self.guards))
+        """What must be unique over all files: the names of classes and the ids of all entries."""
+        ids = (one.id for entries in (self.rules, self.guards, self.passed) for one in entries)
         return (*(f"classes.{name}" for name in self.classes), *ids)
 
 
@@ -134,6 +151,13 @@ class _Guard:
     entry: GuardEntry
     unless: Matcher
     also: Matcher
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Passed:
+    entry: PassedEntry
+    said: Matcher
+    unless: Matcher
 
 
 class UrgencyRules:
@@ -152,6 +176,11 @@ class UrgencyRules:
         self._rules = Matcher((place, one) for place, some in enumerate(compiled) for one in some)
         self._shields = Matcher((place, one) for place, some in enumerate(shields) for one in some)
         self._guards = tuple(_guard(compiler, entry) for entry in file.guards)
+        self._passed = tuple(_passed(compiler, entry) for entry in file.passed)
+        before = {place: _compiled(compiler, rule.id, rule.before) for place, rule in enumerate(file.rules)}
+        self._before = {place: Matcher((0, one) for one in some) for place, some in before.items() if some}
+        compiled += before.values()
+        compiled += [_compiled(compiler, one.id, one.patterns) for one in file.passed]
         words = {word for some in (*compiled, *shields) for one in some for word in one.words}
         spelt = {word for right in file.spellings.values() for word in right.split()}
         small = (word for some in file.languages.values() for word in some)
@@ -179,32 +208,58 @@ class UrgencyRules:
 
     def assess_now(self, message: str, earlier: tuple[Message, ...] = ()) -> LayerResult:
         """The level of the message; a follow-up ("I did it") counts if one of the last messages was a hit."""
-        found = self._found(message)
-        if any(self.rules[place].follow_up for place in found) and not self._has_hit(earlier):
+        said = [one.content for one in earlier if one.role is Role.USER]
+        over = self._over(message, said[-_EARLIER:])
+        found = self._found(message, over)
+        if any(self.rules[place].follow_up for place in found) and not self._hits(said[-_EARLIER:]):
             found = {place: level for place, level in found.items() if not self.rules[place].follow_up}
+        if any(place in self._before for place in found):
+            found = self._after_what_was_told(found, (*said[-_TOLD:], message))
+        passed = () if UrgencyLevel.URGENT in found.values() else tuple(one.entry.id for one in over)
+        levels = (*found.values(), *(UrgencyLevel.CONCERN for _ in passed))
         shown = {place: level for place, level in found.items() if level.order or self.rules[place].delusional}
         return LayerResult(
             layer=self.name,
-            level=max(shown.values(), key=lambda level: level.order, default=UrgencyLevel.NONE),
+            level=max(levels, key=lambda level: level.order, default=UrgencyLevel.NONE),
+            passed=bool(passed),
             delusional_framing=any(self.rules[place].delusional for place in shown),
-            signals=tuple(self.rules[place].id for place in sorted(shown)),
+            signals=(*(self.rules[place].id for place in sorted(shown)), *passed),
         )
 
-    def _has_hit(self, earlier: Sequence[Message]) -> bool:
-        said = [message.content for message in earlier if message.role is Role.USER][-_EARLIER:]
-        return any(
-            level.order and not self.rules[place].follow_up
+    def _hits(self, said: Iterable[str]) -> frozenset[Category]:
+        """What the person's earlier messages were a hit for."""
+        return frozenset(
+            self.rules[place].category
             for text in said
             for place, level in self._found(text).items()
+            if level.order and not self.rules[place].follow_up and place not in self._before
         )
 
-    def _found(self, message: str) -> dict[int, UrgencyLevel]:
-        """The rules that match anywhere, each with the highest level that its guards leave it."""
+    def _after_what_was_told(self, found: dict[int, UrgencyLevel], said: Iterable[str]) -> dict[int, UrgencyLevel]:
+        """Without the rules that need something told before, where nothing of the kind was told."""
+        told = {sentence for text in said for view in self._normaliser.views(text[:_LENGTH]) for sentence in view}
+        return {
+            place: level
+            for place, level in found.items()
+            if place not in self._before or any(self._before[place].matches(one) for one in told)
+        }
+
+    def _over(self, message: str, said: Sequence[str]) -> tuple[_Passed, ...]:
+        """The entries by which the message says that the danger of the earlier messages is over."""
+        views = self._normaliser.views(message[:_LENGTH])
+        told = [one for one in self._passed if any(_says_so(one, view) for view in views)]
+        hits = self._hits(said) if told else frozenset()
+        return tuple(one for one in told if hits and hits <= set(one.entry.categories))
+
+    def _found(self, message: str, over: Sequence[_Passed] = ()) -> dict[int, UrgencyLevel]:
+        """The rules that match anywhere, each with the highest level that its guards, and what is over, leave it."""
         found: dict[int, UrgencyLevel] = {}
         for view in self._normaliser.views(message[:_LENGTH]):
             foreign = self._foreign(view)
             for sentence in dict.fromkeys(view):
                 for place, level in self._levels(sentence, view):
+                    if level is UrgencyLevel.URGENT and any(_ends(one, self.rules[place], sentence) for one in over):
+                        level = UrgencyLevel.CONCERN
                     if self.rules[place].lang not in foreign and level.order >= found.get(place, level).order:
                         found[place] = level
         return found
@@ -242,6 +297,7 @@ def _merged(files: Collection[RuleFile]) -> RuleFile:
         classes={name: entries for file in files for name, entries in file.classes.items()},
         rules=tuple(entry for file in files for entry in file.rules),
         guards=tuple(entry for file in files for entry in file.guards),
+        passed=tuple(entry for file in files for entry in file.passed),
     )
 
 
@@ -253,6 +309,22 @@ def _stands(guard: _Guard, sentence: str, view: tuple[str, ...]) -> bool:
     if guard.unless.matches(sentence):
         return False
     return not guard.entry.also or any(guard.also.matches(one) for one in view)
+
+
+def _says_so(passed: _Passed, view: tuple[str, ...]) -> bool:
+    return any(map(passed.said.matches, view)) and not any(map(passed.unless.matches, view))
+
+
+def _ends(passed: _Passed, rule: RuleEntry, sentence: str) -> bool:
+    return rule.category in passed.entry.categories and passed.said.matches(sentence)
+
+
+def _passed(compiler: Compiler, entry: PassedEntry) -> _Passed:
+    return _Passed(
+        entry=entry,
+        said=Matcher((0, one) for one in _compiled(compiler, entry.id, entry.patterns)),
+        unless=Matcher((0, one) for one in _compiled(compiler, entry.id, entry.unless)),
+    )
 
 
 def _guard(compiler: Compiler, entry: GuardEntry) -> _Guard:
