@@ -1,7 +1,7 @@
 # `make run` and `make test` need nothing but Python 3.11 or newer: everything else is installed into .venv,
 # at the versions and hashes in the lock files.
 
-.PHONY: help run test lint types unit bench calibrate lock clean
+.PHONY: help run test chromium lint types unit bench calibrate lock clean
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
@@ -50,7 +50,7 @@ help: ## this list
 run: $(RUN_READY) ## set up if needed, then start CAFI
 	@exec $(BIN)/cafi run $(ARGS)
 
-test: lint types unit ## everything CI checks: style, types, tests
+test: chromium lint types unit ## everything CI checks: style, types, tests
 
 lint: $(DEV_READY) ## style and formatting
 	@$(BIN)/ruff check .
@@ -59,7 +59,18 @@ lint: $(DEV_READY) ## style and formatting
 types: $(DEV_READY) ## static types
 	@$(BIN)/mypy
 
-unit: $(DEV_READY) ## the tests
+# Root on Debian or Ubuntu, as in CI, gets it installed; everybody else is told how.
+chromium:
+	@command -v chromium >/dev/null 2>&1 || command -v chromium-browser >/dev/null 2>&1 || { \
+	  if [ "$$(id -u)" -eq 0 ] && command -v apt-get >/dev/null 2>&1; then \
+	    echo "Installing Chromium, in which the tests open the pages ..."; \
+	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium >/dev/null; \
+	  else \
+	    echo "The tests open the pages in Chromium, which is not installed. On Debian or Ubuntu: sudo apt install chromium" >&2; \
+	    exit 1; \
+	  fi; }
+
+unit: chromium $(DEV_READY) ## the tests
 	@$(BIN)/pytest $(ARGS)
 
 bench: $(DEV_READY) ## the benchmarks

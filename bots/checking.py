@@ -8,9 +8,11 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+from adapters.chat.texts import load_languages
 from adapters.crisis import CountryContacts, ReferralTexts, faults, warnings
 from adapters.feedback.questions import read_questions
 from adapters.moderation.texts import load_moderation_texts
+from adapters.web_adapter.texts import load_web_texts
 from bots.compose import Application
 from bots.options import application
 from engine.exceptions import ConfigurationError
@@ -90,8 +92,20 @@ def _files(running: Application) -> Iterator[Finding]:
     yield from _tried(lambda: running.urgency_rules)
     yield from _tried(lambda: running.urgency_classifier)
     yield from _tried(lambda: read_questions(folder / "feedback.yaml"))
+    yield from _around(running)
     for path in sorted((folder / "crisis" / "texts").glob("*.yaml")):
         yield from _tried(lambda path=path: read_yaml(path, ReferralTexts))  # type: ignore[misc]
+
+
+def _around(running: Application) -> Iterator[Finding]:
+    """The texts around answers, and those of the web page where it is switched on."""
+    folder = running.settings.config_folder
+    found = _tried(lambda: load_languages(folder / "chat", running.settings.crisis.language))
+    yield from found
+    if not running.settings.web.enabled or found:
+        return
+    languages = load_languages(folder / "chat", running.settings.crisis.language)
+    yield from _tried(lambda: load_web_texts(folder / "web", languages))
 
 
 def _crisis(running: Application) -> Iterator[Finding]:

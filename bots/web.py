@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import typer
@@ -15,7 +16,9 @@ from bots.options import AgentsOption, Config, Kb, application, failing_calmly
 from engine.exceptions import ConfigurationError
 
 if TYPE_CHECKING:
+    from adapters.feedback.questions import Questions
     from adapters.web_adapter.adapter import WebBot
+    from adapters.web_adapter.operating import Figure
     from bots.compose import Application
 
 
@@ -39,6 +42,7 @@ def web(chats: Chats) -> WebBot:
         limits=WebLimits(messages_a_minute=sessions.messages_a_minute, waiting=sessions.waiting_messages),
         slow_after=sessions.slow_after_seconds,
         problems=lambda: _problems(chats),
+        figures=None if chats.feedback is None else lambda: _figures(chats),
     )
 
 
@@ -47,6 +51,30 @@ async def _problems(chats: Chats) -> Sequence[str]:
     from bots.checking import findings_of
 
     return await asyncio.to_thread(lambda: [f"{one.level}: {one.text}" for one in findings_of(chats.application)])
+
+
+async def _figures(chats: Chats) -> Sequence[Figure]:
+    """What feedback tells, of weeks that have ended: who watched a running one would see each answer come in."""
+    return await asyncio.to_thread(_told, chats.application.settings.storage.url, chats.questions)
+
+
+def _told(url: str, questions: Questions) -> list[Figure]:
+    from adapters.feedback.figures import figures
+    from adapters.feedback.tallies import Selection, read_tallies
+    from adapters.web_adapter.operating import Figure, FigureRow
+    from bots.feedback_table import option_names
+
+    selection = Selection.of(datetime.now(UTC).date(), weeks=None, platform=None, ended=True)
+    found = figures(read_tallies(url), questions, selection)
+    return [
+        Figure(
+            title=one.question.text.en,
+            rows=tuple(
+                FigureRow(name=option_names(one, share), count=share.chosen, of=share.answers) for share in one.options
+            ),
+        )
+        for one in found.questions
+    ]
 
 
 async def serve_alone(application: Application, say: Callable[[str], None]) -> None:

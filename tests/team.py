@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -108,3 +109,11 @@ def application(folder: Path, model: ScriptedModel | None = None, **settings: An
 def engine_over(folder: Path, model: ScriptedModel | None = None, **settings: Any) -> Engine:
     """The engine of `application`."""
     return application(folder, model, **settings).engine
+
+
+@cache
+def shipped_parts() -> dict[str, Any]:
+    """What is read from shipped files and never changes: read once for all tests, as it takes half a second."""
+    parts = ("lexicon", "synonyms", "vectors", "stakes", "urgency_rules", "urgency_classifier", "prompts")
+    whole = Application(settings=CafiSettings(agents="builtin"))
+    return {name: getattr(whole, name) for name in parts}

@@ -5,19 +5,17 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 from adapters.chat.feedback_port import FeedbackPort
 from adapters.telegram_adapter.adapter import TelegramBot
 from bots.chats import Chats
-from bots.compose import Application
 from bots.rehearsing.telegram_world import Person, Shown, TelegramServer
 from bots.running import telegram
-from bots.settings import CafiSettings, SessionSettings, StorageSettings, TelegramSettings, WebSettings
+from bots.settings import SessionSettings, StorageSettings, TelegramSettings, WebSettings
 from engine.models.scripted import ScriptedModel
-from tests.team import application
+from tests.team import application, shipped_parts
 
 BEGIN = "I understand, begin"
 EAGER = {"messages_a_minute": 1_000, "waiting_messages": 100}
@@ -37,16 +35,8 @@ def chats_in(
         ),
         **{"web": WebSettings(enabled=False), **settings},
     )
-    vars(built).update(_shipped())
+    vars(built).update(shipped_parts())
     return Chats(application=built)
-
-
-@cache
-def _shipped() -> dict[str, Any]:
-    """What is read from shipped files and never changes: read once for all tests, as it takes half a second."""
-    parts = ("lexicon", "synonyms", "vectors", "stakes", "urgency_rules", "urgency_classifier", "prompts")
-    whole = Application(settings=CafiSettings(agents="builtin"))
-    return {name: getattr(whole, name) for name in parts}
 
 
 @asynccontextmanager

@@ -18,7 +18,7 @@ from bots.chats import Chats
 from bots.settings import SessionSettings, StorageSettings
 from bots.web import web
 from engine.models.scripted import ScriptedModel
-from tests.team import application
+from tests.team import application, shipped_parts
 
 TOKEN = "a-token-of-the-operator-that-is-long"
 
@@ -41,13 +41,18 @@ def chats_in(
         web=WebSettings(port=0, **(page or {})),
         **settings,
     )
+    vars(built).update(shipped_parts())
     return Chats(application=built)
 
 
 @asynccontextmanager
-async def running(folder: Path, model: ScriptedModel | None = None, **settings: Any) -> AsyncIterator[WebBot]:
-    """The page, served until the end of the block."""
+async def running(
+    folder: Path, model: ScriptedModel | None = None, *, real_feedback: bool = False, **settings: Any
+) -> AsyncIterator[WebBot]:
+    """The page, served until the end of the block; without feedback, unless it is asked for."""
     chats = chats_in(folder, model, **settings)
+    if not real_feedback:
+        vars(chats)["feedback"] = None  # in place of what the property would build
     async with chats.application.closing:
         await chats.begin()
         bot = web(chats)

@@ -100,14 +100,16 @@ class AuditLog:
             if not entries:
                 return True
             rows = [{name: getattr(one, name) for name in ("hour", "action", "moderator", "target")} for one in entries]
+            # Taken out first: when the caller is cancelled, the transaction goes on by itself.
+            self._unwritten.clear()
             try:
                 await self.database.run(lambda connection: connection.execute(insert(audit), rows))
             except StorageError as error:
                 _log.error("%s", error)
+                since = list(self._unwritten)
+                self._unwritten.clear()
+                self._unwritten.extend((*entries, *since))  # the oldest go first when there are too many
                 return False
-            for one in entries:
-                if self._unwritten and self._unwritten[0] is one:  # the oldest go first when there are too many
-                    self._unwritten.popleft()
             return True
 
     async def entries(self, most: int = 1_000) -> list[Entry]:

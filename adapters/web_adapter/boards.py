@@ -72,6 +72,11 @@ class Board:
         """Entries with higher numbers."""
         return [one for one in self.entries if one.number > number]
 
+    @property
+    def pressable(self) -> int:
+        """The number of the entry whose buttons work: the last one, but for questions back, which follow an answer."""
+        return next((one.number for one in reversed(self.entries) if one.kind != "question"), 0)
+
     def keep_poll(self, name: str, poll: Poll) -> None:
         """Remember a question that a page shows."""
         self.polls[name] = poll
@@ -140,6 +145,12 @@ class Boards:
         board = self._boards.pop(identity, None)
         if board is not None:
             board.close()
+
+    def lose(self, identity: ChatIdentity) -> None:
+        """Forget the board of a chat that has expired: open pages look anew, and find what is said about it."""
+        board = self._boards.pop(identity, None)
+        if board is not None:
+            board.ring()
 
     def close(self) -> None:
         """Wake all who wait, at the end of the process; what was shown stays where it is stored."""

@@ -82,7 +82,7 @@ class ChatPages:
         kept = await self.house.store.load(visit.identity)
         board = self.house.boards.find(visit.identity)
         if kept.state is None and (board is None or not board.busy):
-            self.house.boards.drop(visit.identity)
+            self.house.boards.lose(visit.identity)
             return visit.go("/?ended=1")
         board = self.house.boards.get(visit.identity)
         if kept.state is not None:
@@ -134,7 +134,8 @@ class ChatPages:
         if command in _ERASING:
             return visit.go("/forget")
         labels = visit.said.buttons.model_dump()
-        label = "" if command in {"thumb", "consent"} else labels.get(command, argument)
+        named = argument if command == "ask" else command
+        label = "" if command in {"thumb", "consent"} else labels.get(named, argument)
         said = Entry(kind="you", text=self._title(argument) if command == "topic" else label)
         return await self._do(visit, visit.incoming(command, argument, about=about), said if said.text else None)
 
@@ -257,7 +258,7 @@ class Stream:
                 yield ServerSentEvent(event="anew", data="", id=f"{epoch}-{last}", retry=3000)
             for entry in board.after(last):
                 last = entry.number
-                html = self.render(entry, last == board.number)
+                html = self.render(entry, last == board.pressable)
                 yield ServerSentEvent(event="shown", data=html, id=f"{epoch}-{last}")
             if (now := (board.busy, board.status)) != told:
                 told = now

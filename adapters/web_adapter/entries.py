@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 from urllib.parse import quote
 
@@ -16,7 +16,7 @@ from adapters.session import Session
 from engine.attempt import Assistant
 from engine.types import Medium, Message, Outcome, Role, Turn
 
-Kind: TypeAlias = Literal["you", "answer", "note", "referral"]
+Kind: TypeAlias = Literal["you", "answer", "note", "question", "referral"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -74,7 +74,7 @@ class Entries:
     def shown(self, showing: Showing, language: str) -> Entry:
         """A showing as an entry."""
         if showing.poll is not None:
-            return Entry(kind="note", text=showing.poll.text, lang=language, house=True)
+            return Entry(kind="question", text=showing.poll.text, lang=language, house=True)
         if showing.turn is None or showing.referral:
             kind: Kind = "referral" if showing.referral else "note"
             text = showing.text.removeprefix(showing.title).lstrip() if showing.title else showing.text
@@ -103,7 +103,11 @@ class Entries:
         if messages and messages[0].role is Role.ASSISTANT:
             messages = messages[1:]  # the welcome, which the first page shows
         answers = _paired(messages, state.answers)
-        return [self._restored(one, answers.get(at), state, language) for at, one in enumerate(messages)]
+        entries = [self._restored(one, answers.get(at), state, language) for at, one in enumerate(messages)]
+        if entries and entries[-1].kind == "referral" and state.session.unanswered:
+            safe = Button(label=self.chat.texts(state).buttons.safe, command="safe")
+            entries[-1] = replace(entries[-1], buttons=((safe,),))
+        return entries
 
     def _restored(self, message: Message, about: Answered | None, state: ChatState, language: str) -> Entry:
         if message.role is Role.USER:
@@ -130,6 +134,8 @@ class Entries:
         def button(command: str, label: str, argument: str = "") -> Button:
             return Button(label=label, command=command, argument=argument, about=about.number)
 
+        if state.session.conversation.offer is not None:
+            return ((button("ask", labels.yes, "yes"), button("ask", labels.no, "no")),)
         first = (
             button("simpler", labels.simpler),
             button("shorter", labels.shorter),

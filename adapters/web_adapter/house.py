@@ -30,7 +30,7 @@ from adapters.web_adapter.cookies import Cookies, FormTokens, Look, chosen, new_
 from adapters.web_adapter.entries import Entries
 from adapters.web_adapter.guard import Asker, comes_from_us
 from adapters.web_adapter.limiting import Buckets, Places
-from adapters.web_adapter.prose import dialled, plain, prose, with_links
+from adapters.web_adapter.prose import dialled, plain, prose, with_links, worded
 from adapters.web_adapter.settings import WebSettings
 from adapters.web_adapter.tally import Tally
 from adapters.web_adapter.texts import WebLanguages, WebTexts
@@ -93,7 +93,7 @@ class House:
             trim_blocks=True,
             lstrip_blocks=True,
         )
-        environment.filters |= {"prose": prose, "plain": plain, "dialled": dialled}
+        environment.filters |= {"prose": prose, "plain": plain, "dialled": dialled, "worded": worded}
         environment.globals |= {"static": self.static_path, "with_links": with_links}
         return environment
 

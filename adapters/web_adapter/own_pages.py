@@ -63,11 +63,11 @@ class OwnPages:
 
     async def look_form(self, visit: Visit) -> Response:
         """Language, country, text size, colours."""
-        back = visit.request.query_params.get("back", "/")
+        back = visit.request.query_params.get("back", "/look")
         return visit.page(
             "look.html",
             title=visit.texts.look.heading,
-            back=back if back in BACK else "/",
+            back=back if back in BACK else "/look",
             saved="saved" in visit.request.query_params,
         )
 

@@ -47,6 +47,11 @@ def dialled(number: str) -> str:
     return re.sub(r"[^\d+*#]", "", number)
 
 
+def worded(label: str) -> str:
+    """A button's label without the picture before it: not every computer has the font, and screen readers read it out."""
+    return re.sub(r"^[^\w(]+", "", label) or label
+
+
 def _dialled(piece: str, numbers: Iterable[str]) -> str:
     known = sorted({one for one in numbers if one}, key=len, reverse=True)
     if not known:

@@ -307,6 +307,12 @@ FAULTS: dict[str, tuple[Callable[[Path], None], str, int | None]] = {
         "config/texts/en.yaml",
         1,
     ),
+    "missing text of the web page": (
+        replaced("config/web/de.yaml", "\nframe:", "\nframe_of_mind:"),
+        "config/web/de.yaml",
+        None,
+    ),
+    "language without the web page": (removed("config/web/fr.yaml"), "config/web", None),
     "impossible date": (
         replaced("config/crisis/no.yaml", "purpose: emergency", "purpose: emergency, verified_on: 2026-02-31"),
         "config/crisis/no.yaml",
@@ -317,7 +323,7 @@ FAULTS: dict[str, tuple[Callable[[Path], None], str, int | None]] = {
 
 # These keep `check` from seeing others; the rest is planted in two copies, because `check` lists everything it finds.
 ALONE = {"broken settings", "unknown key", "missing prompt"}
-SECOND = {"empty knowledge base", "broken prompt", "unknown brace in a text"}
+SECOND = {"language without the web page", "empty knowledge base", "broken prompt", "unknown brace in a text"}
 
 
 @pytest.fixture(scope="module")

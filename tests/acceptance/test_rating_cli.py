@@ -15,13 +15,13 @@ from playwright.sync_api import Page, sync_playwright
 from evaluation.rating.blinding import read_key
 from evaluation.rating.filled import read_sheets
 from evaluation.rating.published import PUBLISHED
+from tests.chromium import ARGS, chromium_path
 from tests.fakes import openai_server as fake
 from tests.fakes.openai_server import OpenAIServer
 from tests.rated import RATERS, RUBRIC, filled, sheets, transcripts
 
 ROOT = Path(__file__).resolve().parents[2]
 COMMAND = [sys.executable, "-c", "from bots.cli import app; app(prog_name='cafi')"]
-CHROMIUM = Path("/usr/bin/chromium")
 
 
 def environment(**extra: str) -> dict[str, str]:
@@ -144,14 +144,13 @@ def saved(page: Page, kind: str, folder: Path) -> Path:
     return path
 
 
-@pytest.mark.skipif(not CHROMIUM.exists(), reason="Chromium is not installed")
 def test_the_page_in_a_browser(tmp_path: Path) -> None:
     """By keyboard alone a sheet is filled, survives a reload, and comes back the same as CSV and as JSON."""
     out, key = sheets(tmp_path)
     requested: list[str] = []
     complaints: list[str] = []
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path=chromium_path(), args=list(ARGS))
         page = browser.new_page(viewport={"width": 390, "height": 800})
         page.on("request", lambda request: requested.append(request.url))
         page.on("console", lambda message: complaints.append(message.text))

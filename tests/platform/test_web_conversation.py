@@ -87,13 +87,36 @@ async def test_the_answer_can_be_had_simpler_shorter_and_in_parts(tmp_path: Path
     """Each wish gives another entry, and only the newest answer has buttons."""
     async with running(tmp_path) as bot, Browser(bot.address) as anna:
         await anna.begin()
-        await anna.ask("how can I sleep better")
+        await anna.ask(QUESTION)
         for label in ("Simpler", "Shorter", "Example", "Next part"):
             before = len(anna.entries)
             await anna.press(label)
             assert len(anna.entries) == before + 2 and f">{label}</p>" in anna.entries[-2]
             assert anna.main.count('class="actions"') <= 1
-            await anna.ask("how can I sleep better")
+            await anna.ask(QUESTION)
+
+
+async def test_an_offer_is_taken_up_in_the_words_of_its_button(tmp_path: Path) -> None:
+    """Where another assistant is offered, the buttons are a yes and a no, and the page shows the one that was pressed."""
+    async with running(tmp_path) as bot, Browser(bot.address) as anna:
+        await anna.begin()
+        await anna.ask("how can I sleep better")
+        await anna.press("No, thank you")
+        assert ">No, thank you</p>" in anna.entries[-2]
+
+
+async def test_a_question_back_leaves_the_buttons_of_the_answer(tmp_path: Path) -> None:
+    """After some answers a structured question follows; the answer before it keeps its buttons, also once it is answered."""
+    async with running(tmp_path, real_feedback=True) as bot, Browser(bot.address) as anna:
+        await anna.begin()
+        for _ in range(5):
+            await anna.ask(QUESTION)
+        assert 'class="entry question"' in anna.entries[-1] and 'class="actions"' in anna.entries[-2]
+        poll = anna.main.partition('name="poll" value="')[2].partition('"')[0]
+        await anna.post("/vote", poll=poll, option="")
+        assert 'name="poll"' not in anna.main and 'class="actions"' in anna.entries[-2]
+        await anna.press("Simpler")
+        assert ">Simpler</p>" in anna.entries[-2]
 
 
 async def test_a_reload_shows_the_same_conversation(tmp_path: Path) -> None:
@@ -120,14 +143,36 @@ async def test_a_restart_in_mid_conversation_loses_nothing(tmp_path: Path) -> No
         assert again.token == token
         assert "how can I sleep better" in again.words and "A fixed time for going to bed can help." in again.words
         assert 'href="/sources/schizophrenia/sleep#p1"' in again.main
-        await again.press("Shorter")
+        await again.press("No, thank you")
         assert len(again.entries) == 4
+        await again.ask(QUESTION)
+        cookies = again.client.cookies
+    async with running(tmp_path) as bot, Browser(bot.address) as third:
+        third.client.cookies = cookies
+        await third.get("/chat")
+        await third.press("Shorter")
+        assert len(third.entries) == 8
+
+
+async def test_i_am_safe_outlives_a_restart(tmp_path: Path) -> None:
+    """Somebody whose question was taken for a crisis can still say so after a restart, and gets the answer."""
+    async with running(tmp_path) as bot, Browser(bot.address) as anna:
+        await anna.begin()
+        await anna.ask("I want to kill myself tonight")
+        cookies = anna.client.cookies
+    async with running(tmp_path) as bot, Browser(bot.address) as again:
+        again.client.cookies = cookies
+        await again.get("/chat")
+        before = len(again.entries)
+        await again.press("It was a question, I am safe")
+        assert len(again.entries) > before and "It was a question, I am safe</button>" not in again.main
 
 
 async def test_a_message_that_waited_through_a_restart_is_answered_once_on_the_page(tmp_path: Path) -> None:
     """What was taken and not answered before the process ended is on the page after the next start, each thing once."""
     chats = chats_in(tmp_path)
     async with chats.application.closing:
+        await chats.begin()
         bot = web(chats)
         async with serving(bot), Browser(bot.address) as anna:
             await anna.begin()
@@ -301,7 +346,7 @@ async def test_feedback_is_chosen_never_written(tmp_path: Path) -> None:
             await anna.post("/feedback", poll=name, option="hard")
             assert noted.events == [("chosen", "web", "clarity", "easy"), ("chosen", "web", "clarity", "hard")]
             await anna.get("/chat")
-            await anna.post("/press", press="thumb:1:yes")
+            await anna.press("Helpful")
             assert noted.events[-1] == ("thumb", "web", "True", "voices")
 
 

@@ -7,6 +7,7 @@ import html
 import ipaddress
 import json
 import re
+from datetime import UTC, datetime
 from pathlib import Path
 
 import httpx
@@ -14,6 +15,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from adapters.feedback.events import week_of
+from adapters.storage.tables import events
 from adapters.web_adapter.cookies import Cookies, Look
 from adapters.web_adapter.limiting import Addresses, Buckets, Places, forwarded
 from adapters.web_adapter.prose import prose, with_links
@@ -366,6 +369,21 @@ async def test_the_operator_sees_figures_and_no_words(tmp_path: Path) -> None:
         await anna.get("/operator", headers={"Authorization": f"Bearer {TOKEN}"})
         assert "ACCEPT" in anna.words and "under 5" in anna.words and "Nobody has verified this contact" in anna.words
         assert "voices" not in anna.words.casefold() and anna.client.cookies["cafi-session"] not in anna.text
+
+
+async def test_the_operator_sees_what_feedback_tells(tmp_path: Path) -> None:
+    """Options with enough answers, of weeks that have ended; the running week and small counts are not there."""
+    common = {"platform": "web", "assistant": "schizophrenia", "question": "helpful", "sources": "", "decision": "none"}
+    kept = [{"week": "2026-W01", "option": one, "count": count} for one, count in (("yes", 12), ("no", 8))]
+    now = [{"week": week_of(datetime.now(UTC).date()), "option": "yes", "count": 500}]
+    few = [{"week": "2026-W01", "question": "clarity", "option": "easy", "count": 2}]
+    async with running(tmp_path, real_feedback=True, page={"operator_token": TOKEN}) as bot:
+        insert = events.insert().values([{**common, **one} for one in (*kept, *now, *few)])
+        await bot.store.database.run(lambda connection: connection.execute(insert))
+        async with Browser(bot.address) as operator:
+            await operator.get("/operator", headers={"Authorization": f"Bearer {TOKEN}"})
+        assert "12 of 20" in operator.words and "<meter" in operator.main
+        assert "500" not in operator.words and "understand" not in operator.words.partition("Configuration")[0]
 
 
 async def test_only_the_right_token_logs_in_and_tries_are_few(tmp_path: Path) -> None:

@@ -5,10 +5,13 @@
   const at = (id) => document.getElementById(id);
   root.classList.add("js");
 
+  let source = null, alive = false, opener = null;
+
   // Quick exit: the browser is gone before the server has answered.
   const leave = document.querySelector(".leave");
   leave.addEventListener("submit", (event) => {
     event.preventDefault();
+    if (source) source.close(); // else the word that the chat is gone would lead back to our first page
     navigator.sendBeacon(leave.action, new URLSearchParams(new FormData(leave)));
     document.body.replaceChildren();
     (leave.target === "_top" ? window.top : window).location.replace(leave.dataset.exit);
@@ -26,13 +29,12 @@
 
   const chat = at("chat");
   const log = at("log"), status = at("status"), ask = at("ask"), text = at("text"), aside = at("beside");
-  let source = null, alive = false, opener = null;
 
   function closePassage() {
     if (!aside || aside.hidden) return;
     aside.hidden = true;
     chat.classList.remove("open");
-    if (opener) opener.focus();
+    (opener && opener.isConnected ? opener : text).focus();
   }
   if (!chat) return;
 
@@ -41,17 +43,22 @@
   const say = (words, busy) => { status.textContent = words; status.classList.toggle("busy", !!busy); };
   const parsed = (html) => new DOMParser().parseFromString(html, "text/html");
 
+  // Where the keyboard is must not go with what is taken away.
+  const hold = (item) => { item.tabIndex = -1; item.focus({ preventScroll: true }); };
+
   // What is new
   function add(html) {
     const item = parsed("<ol>" + html + "</ol>").querySelector("li");
     if (!item || at(item.id)) return;
-    for (const old of log.querySelectorAll(".actions")) old.remove();
-    const empty = at("empty");
-    if (empty) empty.remove();
+    const gone = item.classList.contains("question") ? [] : [...log.querySelectorAll(".actions")];
+    if (at("empty")) gone.push(at("empty"));
+    const held = gone.some((old) => old.contains(document.activeElement));
+    for (const old of gone) old.remove();
     const alarm = item.querySelector("[role=alert]"), words = alarm && [...alarm.childNodes];
     if (alarm) alarm.replaceChildren();
     log.append(item);
     if (alarm) alarm.append(...words); // a live region has to be there before its words
+    if (held) hold(item);
     const asked = [...log.querySelectorAll(".entry.you")].pop();
     show(asked && item.classList.contains("answer") ? asked : item);
   }
@@ -60,7 +67,10 @@
     const answer = await fetch(base + "/chat", { headers: { Accept: "text/html" } });
     if (answer.redirected && !new URL(answer.url).pathname.endsWith("/chat")) return location.replace(answer.url);
     const fresh = parsed(await answer.text()).getElementById("log");
-    if (fresh) log.replaceChildren(...fresh.children);
+    if (!fresh) return;
+    const held = log.contains(document.activeElement);
+    log.replaceChildren(...fresh.children);
+    if (held && log.lastElementChild) hold(log.lastElementChild);
   }
 
   function listen() {
@@ -92,7 +102,11 @@
     say(chat.dataset.looking, true);
     try {
       await post(form, fields);
-      if (form.classList.contains("poll")) form.remove();
+      if (form.classList.contains("poll")) {
+        const entry = form.closest(".entry"), held = form.contains(document.activeElement);
+        form.remove();
+        if (held) hold(entry);
+      }
     } catch (error) {
       if (form === ask && !text.value) text.value = kept;
       say(error instanceof TypeError ? chat.dataset.lost : chat.dataset.failed);
