@@ -75,9 +75,10 @@ unit: chromium $(DEV_READY) ## the tests
 ifneq ($(ARGS),)
 	@$(BIN)/pytest $(ARGS)
 else
-	@mkdir -p build; $(BIN)/pytest -p no:cacheprovider tests/platform > build/platform.log 2>&1 & beside=$$!; \
-	  $(BIN)/pytest -p no:cacheprovider --ignore=tests/platform; here=$$?; \
-	  wait $$beside; there=$$?; cat build/platform.log; \
+	@scratch=$$(mktemp -d); \
+	  $(BIN)/pytest -p no:cacheprovider --basetemp=$$scratch/platform tests/platform > $$scratch/platform.log 2>&1 & beside=$$!; \
+	  $(BIN)/pytest -p no:cacheprovider --basetemp=$$scratch/here --ignore=tests/platform; here=$$?; \
+	  wait $$beside; there=$$?; cat $$scratch/platform.log; rm -rf $$scratch; \
 	  exit $$((here > there ? here : there))
 endif
 
