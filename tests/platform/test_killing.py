@@ -46,6 +46,7 @@ class Cafi:
             "CAFI_SESSIONS__SECRET_FILE": str(folder / "secret.json"),
             "CAFI_SESSIONS__INBOX_KEY_FILE": str(folder / "inbox.key"),
             "CAFI_LOG_LEVEL": "DEBUG",
+            "CAFI_WEB__ENABLED": "false",  # its port may be somebody else's
             **environment,
         }
         self.kb = knowledge_folder(folder / "kb")
