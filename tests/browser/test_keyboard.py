@@ -104,6 +104,19 @@ async def test_a_passage_by_keyboard(visit: Visiting) -> None:
     await anna.focus()
 
 
+async def test_nothing_glides_away_under_the_focus(visit: Visiting) -> None:
+    """Where the browser may move things smoothly, a step back right after an answer still ends on what can be seen."""
+    anna = await visit(viewport=DESKTOP, reduced_motion="no-preference")
+    await begun(anna)
+    for _ in range(2):
+        await asked(anna)
+        await anna.tab_to(".actions button", back=True, most=1)
+        place = await anna.page.evaluate("document.activeElement.getBoundingClientRect().top")
+        await anna.page.wait_for_timeout(600)
+        assert await anna.page.evaluate("document.activeElement.getBoundingClientRect().top") == place
+        await anna.focus()
+
+
 async def test_a_question_back_by_keyboard(visit: Visiting) -> None:
     """An option is chosen with Space, and the focus stays in the conversation."""
     anna = await visit()

@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import re
 
-from playwright.async_api import Request
+from playwright.async_api import Request, Route
 
 from tests.browser.conftest import Visiting
 from tests.browser.served import EXIT, Served
 from tests.browser.visitor import CRISIS, DESKTOP, PHONE, QUESTION
+
+_PLACE = "one => document.querySelector(one).getBoundingClientRect().top + scrollY"
 
 
 async def test_a_first_visit_leads_to_a_cited_answer(visit: Visiting) -> None:
@@ -23,6 +25,29 @@ async def test_a_first_visit_leads_to_a_cited_answer(visit: Visiting) -> None:
     await anna.page.click(".from a.cite")
     await anna.page.wait_for_url(re.compile(r"/sources/schizophrenia/\w+#p\d+$"))
     assert await anna.page.locator(".passage:target").is_visible()
+
+
+async def test_room_is_kept_for_a_picture_that_comes_late(visit: Visiting) -> None:
+    """What stands below a picture stays where it is when the picture comes, under an answer and in a source."""
+    anna = await visit(viewport=PHONE)
+    arrived = asyncio.Event()
+
+    async def late(route: Route) -> None:
+        await arrived.wait()
+        await route.continue_()
+
+    await anna.begin()
+    await anna.page.route("**/media/**", late)
+    await anna.ask(QUESTION)
+    for below in (".entry.answer .from", "footer"):
+        place = await anna.page.evaluate(_PLACE, below)
+        arrived.set()
+        await anna.page.locator("figure img").evaluate("one => { one.scrollIntoView(); return one.decode(); }")
+        assert await anna.page.evaluate(_PLACE, below) == place
+        arrived.clear()
+        await anna.page.goto(f"{anna.address}/sources/schizophrenia/causes", wait_until="commit")
+        await anna.page.wait_for_selector("figure img")
+    arrived.set()
 
 
 async def test_a_crisis_message_is_answered_with_contacts_that_dial(visit: Visiting) -> None:

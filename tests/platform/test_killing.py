@@ -100,7 +100,7 @@ async def shown(fake: TelegramProcess, person: Mapping[str, Any], count: int) ->
     raise AssertionError("The bot does not answer.")
 
 
-async def until(predicate: Callable[[], bool], seconds: float = 30) -> None:
+async def until(predicate: Callable[[], bool], seconds: float = 60) -> None:
     """Wait until something is true."""
     for _ in range(int(seconds / 0.05)):
         if predicate():
@@ -133,25 +133,26 @@ async def test_killed_at_random_moments_it_loses_nothing_and_shows_nothing_unjud
             await cafi.start()
             people = await begun(fake, PEOPLE)
             numbers = iter(range(1000, 9999))
+            waiting = [(person["id"], question) for question in QUESTIONS for person in people]
+            a_kill = len(waiting) // (KILLS + 1)
             sent: dict[int, int] = {}
 
-            async def write_all() -> None:
-                for question in QUESTIONS:
-                    for person in people:
-                        number = next(numbers)
-                        sent[number] = person["id"]
-                        text = f"{question} ({number})"
-                        await fake.do("write", person=person["id"], text=text)
-                        await asyncio.sleep(dice.uniform(0, 0.02 * KILLS))
+            async def write(some: list[tuple[int, str]]) -> None:
+                for person, question in some:
+                    number = next(numbers)
+                    sent[number] = person
+                    await fake.do("write", person=person, text=f"{question} ({number})")
+                    await asyncio.sleep(dice.uniform(0, 0.06))
 
-            writing = asyncio.create_task(write_all())
             for _ in range(KILLS):
                 done = sum(answers(fake).values())
-                await until(lambda done=done: sum(answers(fake).values()) > done)
-                await asyncio.sleep(dice.uniform(0, 0.4))
-                assert await cafi.end(signal.SIGKILL) == -signal.SIGKILL
-                await cafi.start()
-            await writing
+                async with asyncio.TaskGroup() as beside:
+                    beside.create_task(write([waiting.pop(0) for _ in range(a_kill)]))
+                    await until(lambda done=done: sum(answers(fake).values()) > done)
+                    await asyncio.sleep(dice.uniform(0, 0.4))
+                    assert await cafi.end(signal.SIGKILL) == -signal.SIGKILL
+                    await cafi.start()
+            await write(waiting)
             await until(lambda: set(answers(fake)) == set(sent) and not cafi.rows("inbox"))
             assert await cafi.end(signal.SIGTERM) == 0
             texts = [call["params"]["text"] for call in fake.recorded("sendMessage")]

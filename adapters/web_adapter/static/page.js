@@ -39,7 +39,11 @@
   if (!chat) return;
 
   const calm = matchMedia("(prefers-reduced-motion: reduce)");
-  const show = (item) => item.scrollIntoView({ behavior: calm.matches ? "auto" : "smooth", block: "start" });
+  // For whoever goes by keyboard nothing glides away under the focus.
+  let tabbing = false;
+  document.addEventListener("keydown", (event) => { if (event.key === "Tab") tabbing = true; });
+  document.addEventListener("pointerdown", () => { tabbing = false; });
+  const show = (item) => item.scrollIntoView({ behavior: tabbing || calm.matches ? "instant" : "smooth", block: "start" });
   const say = (words, busy) => { status.textContent = words; status.classList.toggle("busy", !!busy); };
   const parsed = (html) => new DOMParser().parseFromString(html, "text/html");
 
