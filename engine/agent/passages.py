@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from engine.knowledge.base import KnowledgeBase
 from engine.knowledge.source import Passage, Source
 from engine.retrieval.search import Search
 from engine.retrieval.terms import Unit, tokens
-from engine.text import sentences, squash
+from engine.text import fold, sentences, squash
 
 FIRST_SOURCE = 0.25
 """What the order of the search counts beside the words: the first source has all of it, the second half."""
 FIRST_PASSAGE = 0.05
 """What it counts that a passage opens its source."""
+HEADED = 0.22
+"""What it counts that a passage is headed for whoever asks, as "For families" is for a mother."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -39,8 +42,11 @@ class PassageRanking:
             for one in source.passages
         }
 
-    def rank(self, message: str, sources: Sequence[Source]) -> list[Quotation]:
-        """Every passage of the sources, best first; earlier sources and earlier passages win a tie."""
+    def rank(self, message: str, sources: Sequence[Source], *, headed: Collection[str] = ()) -> list[Quotation]:
+        """Every passage of the sources, best first; earlier sources and earlier passages win a tie.
+
+        `headed`: words, folded; where a passage shares anything with the message, one of them in its heading counts too.
+        """
         pairs = [(source, passage) for source in sources for passage in source.passages]
         held = [self._tokens[source.id, passage.index] for source, passage in pairs]
         scores, fits = [0.0] * len(pairs), [0.0] * len(pairs)
@@ -61,11 +67,19 @@ class PassageRanking:
                 fit=fit / (said or 1.0),
                 score=score / (total or 1.0)
                 + FIRST_SOURCE / (1 + order[source.id])
-                + FIRST_PASSAGE / (1 + passage.index),
+                + FIRST_PASSAGE / (1 + passage.index)
+                + (HEADED if score and not words_of(passage.heading).isdisjoint(headed) else 0.0),
             )
             for (source, passage), score, fit in zip(pairs, scores, fits, strict=True)
         ]
         return sorted(found, key=lambda one: -one.score)
+
+    def ordered(self, message: str, sources: Sequence[Source]) -> list[Source]:
+        """The sources by what their best passage covers of a message; in their order where they cover the same."""
+        best: dict[str, float] = {}
+        for one in self.rank(message, sources):
+            best[one.source.id] = max(one.fit, best.get(one.source.id, 0.0))
+        return sorted(sources, key=lambda source: -best.get(source.id, 0.0))
 
     def _units(self, message: str) -> tuple[Unit, ...]:
         words = [self._spelling.correct(word) for word in tokens(message)]
@@ -73,6 +87,11 @@ class PassageRanking:
 
     def _tokens_of(self, passage: Passage) -> frozenset[str]:
         return frozenset(self._reader.index_tokens(self._reader.read(tokens(f"{passage.heading}\n{passage.text}"))))
+
+
+def words_of(heading: str) -> set[str]:
+    """The words of a heading, folded."""
+    return set(re.findall(r"\w+", fold(heading)))
 
 
 def _share(unit: Unit, held: frozenset[str]) -> float:

@@ -20,6 +20,7 @@ from engine.saying import agrees
 from engine.text import fold, grade, sentences, squash
 from engine.texts import Texts
 from engine.types import Basis, Draft, Message, Role, Wish
+from engine.urgency.person import about_another, tells_of_anothers_belief
 
 LEAST_FIT, STRONG_HIT = 0.2, 0.75
 """A passage that shares less than this of the message is quoted only where the search was sure of its source."""
@@ -27,6 +28,8 @@ PARTS = 2
 """How many things that are asked at once get a passage each."""
 SECOND = 0.75
 """How well a second passage must fit beside the best one."""
+SURE = 0.95
+"""A source that the search scored so high beside the first one may lead the second of two questions."""
 _EMPHASIS = re.compile(r"(\*{1,2}|_{1,2})(?=\S)([^*_\n]+?)(?<=\S)\1")
 EASY_GRADE, EASY_WORDS = 6.0, 16
 """Up to here a sentence counts as easy: Flesch-Kincaid grade, and words."""
@@ -66,9 +69,11 @@ class QuotingAgent:
     def _not_for_sources(self, task: AgentTask) -> str | None:
         """What no quotation should answer: a belief stated as fact, and questions about the person alone.
 
-        A text on delusions, quoted at somebody who has just told of one, would argue with them.
+        A text on delusions, quoted at somebody who has just told of one, would argue with them; for somebody who tells
+        of another's, it is what they came for.
         """
-        if task.delusional_framing or agrees(task.message, self.texts.belief_questions):
+        believes = task.delusional_framing and not tells_of_anothers_belief(task.message)
+        if believes or agrees(task.message, self.texts.belief_questions):
             return self.texts.belief
         if agrees(task.message, self.texts.personal_questions):
             return self.texts.cannot_know
@@ -78,7 +83,7 @@ class QuotingAgent:
 
     def _answer(self, task: AgentTask, found: Sequence[Source], scores: Mapping[str, float]) -> Draft:
         """The best passage for each thing that is asked; for a single thing, a second one that fits as well."""
-        rankings = self._rankings(task, found)
+        rankings = self._rankings(task, found, scores)
         best = rankings[0][0]
         if best.fit < LEAST_FIT and scores[best.source.id] < STRONG_HIT:
             return self._decline(task)  # the search found a word, but no passage is about it
@@ -94,10 +99,19 @@ class QuotingAgent:
                 chosen.append(other)
         return self._quote(task, sorted(chosen, key=lambda one: (found.index(one.source), one.passage.index)))
 
-    def _rankings(self, task: AgentTask, found: Sequence[Source]) -> list[list[Quotation]]:
+    def _rankings(self, task: AgentTask, found: Sequence[Source], scores: Mapping[str, float]) -> list[list[Quotation]]:
         """The passages for each thing that is asked; for what the last draft left out, of the sources added for it."""
         added = [one for one in found if one.id in task.requested] or found
-        return [self.ranking.rank(part, added if part in task.missing else found) for part in _parts(task)[:PARTS]]
+        headed = self.texts.for_relatives if about_another(task.message) else ()
+        rankings = []
+        for number, part in enumerate(_parts(task)[:PARTS]):
+            sources = added if part in task.missing else found
+            if number:  # the search puts first what fits the whole message; this question may be about another source
+                sure = [one for one in sources[1:] if scores[one.id] >= SURE]
+                leading = self.ranking.ordered(part, [*sure, sources[0]])
+                sources = [*leading, *(one for one in sources if one not in leading)]
+            rankings.append(self.ranking.rank(part, sources, headed=headed))
+        return rankings
 
     def _quote(self, task: AgentTask, chosen: Sequence[Quotation]) -> Draft:
         text = "\n\n".join(_plain(one.passage) for one in chosen)

@@ -1,0 +1,72 @@
+"""What the built-in agent chooses to quote: for each question, and for whoever asks."""
+
+from __future__ import annotations
+
+import pytest
+
+from bots.compose import Application
+from bots.settings import CafiSettings
+from engine.engine import Engine
+from engine.urgency.person import tells_of_anothers_belief
+
+
+@pytest.fixture(scope="module")
+def shipped() -> Engine:
+    return Application(settings=CafiSettings(agents="builtin")).engine
+
+
+async def said(engine: Engine, message: str) -> tuple[str, tuple[str, ...]]:
+    reply = (await engine.respond(engine.start(), message)).reply
+    return reply.text, reply.citations
+
+
+@pytest.mark.parametrize(
+    ("message", "sources"),
+    [
+        ("what is clozapine and can i get pregnant on it", {"clozapine", "pregnancy_and_parenting"}),
+        ("what are negative symptoms and how are they treated", {"symptoms", "treatment_overview"}),
+        ("what is CBT and do I need tablets too", {"psychotherapy"}),
+    ],
+)
+async def test_each_of_two_questions_is_answered_from_its_own_source(
+    shipped: Engine, message: str, sources: set[str]
+) -> None:
+    """A source leads the second question where the search was sure of it, and else the first source answers both."""
+    assert set((await said(shipped, message))[1]) >= sources
+
+
+@pytest.mark.parametrize(
+    ("about_me", "about_another", "only"),
+    [
+        ("i hear voices what helps", "my daughter hears voices how can I help her", "when your relative hears voices"),
+        ("i do not wash any more", "my son does not wash any more", "Speak in private, kindly"),
+        ("i drink every day since i am ill", "my brother drinks every day since he is ill", "another person stop"),
+    ],
+)
+async def test_relatives_are_told_what_is_written_for_them(
+    shipped: Engine, about_me: str, about_another: str, only: str
+) -> None:
+    """The passage for families answers a mother or a brother, and not the person who is ill."""
+    assert only in (await said(shipped, about_another))[0]
+    assert only not in (await said(shipped, about_me))[0]
+
+
+@pytest.mark.parametrize(
+    ("message", "of_another"),
+    [
+        ("my sister says she is God", True),
+        ("My brother keeps telling us he is Jesus, how should we react?", True),
+        ("she believes the government watches her", True),
+        ("my neighbour says he can read my thoughts", False),
+        ("he puts thoughts into my head", False),
+        ("they put a chip in my tooth and my mum says it is not there", False),
+        ("the government watches me", False),
+        ("I am Jesus and my sister knows it", False),
+    ],
+)
+async def test_a_belief_is_not_argued_with_but_those_around_somebody_are_answered(
+    shipped: Engine, message: str, of_another: bool
+) -> None:
+    """Who tells of a belief of their own gets no text on delusions; who tells of another's gets a source."""
+    assert tells_of_anothers_belief(message) is of_another
+    assert bool((await said(shipped, message))[1]) is of_another
