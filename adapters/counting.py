@@ -5,22 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime
+from datetime import date
+
+from adapters import weeks
 
 HELD_BACK_UNDER = 5
 """Smaller counts are not told: in a small group they could point at somebody."""
 Counted = tuple[str, str, int | None]
 """Week (ISO 8601), platform and count, None where the count is held back."""
-
-
-def _today() -> date:
-    return datetime.now(UTC).date()
-
-
-def iso_week(day: date) -> str:
-    """A day's week, such as 2026-W47."""
-    year, week, _ = day.isocalendar()
-    return f"{year}-W{week:02}"
 
 
 @dataclass(kw_only=True)
@@ -30,14 +22,15 @@ class UrgentCounts:
     `unsaved` are those that `take_unsaved` has not given to a store yet.
     """
 
-    today: Callable[[], date] = _today
+    today: Callable[[], date] = weeks.today
     _counts: Counter[tuple[str, str]] = field(default_factory=Counter)
     _unsaved: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     def add(self, platform: str) -> None:
         """Count one referral in this week."""
-        self._counts[iso_week(self.today()), platform] += 1
-        self._unsaved[iso_week(self.today()), platform] += 1
+        week = weeks.week_of(self.today())
+        self._counts[week, platform] += 1
+        self._unsaved[week, platform] += 1
 
     def take_unsaved(self) -> dict[tuple[str, str], int]:
         """What was counted since the last time, for a store."""

@@ -83,12 +83,11 @@ def export(
 
 def _figures(config: Path | None, weeks: int | None, platform: str | None, ended: bool) -> Figures:
     """The report that the options ask for; raises ConfigurationError and StorageError."""
-    from datetime import UTC, datetime
-
     from adapters.feedback.events import PLATFORMS
     from adapters.feedback.figures import figures
     from adapters.feedback.questions import read_questions
     from adapters.feedback.tallies import Selection, read_tallies
+    from adapters.weeks import today
     from bots.settings import read_settings
     from engine.exceptions import ConfigurationError
 
@@ -96,5 +95,5 @@ def _figures(config: Path | None, weeks: int | None, platform: str | None, ended
         raise ConfigurationError(f"--platform is {platform!r}.", remedy=f"Use one of: {', '.join(PLATFORMS)}.")
     settings = read_settings(config)
     questions = read_questions(settings.config_folder / "feedback.yaml")
-    selection = Selection.of(datetime.now(UTC).date(), weeks=weeks, platform=platform, ended=ended)
+    selection = Selection.of(today(), weeks=weeks, platform=platform, ended=ended)
     return figures(read_tallies(settings.storage.url), questions, selection)

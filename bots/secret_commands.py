@@ -28,7 +28,7 @@ def show(config: Config = None, as_json: Json = False) -> None:
     Example: cafi secret show
     """
     with failing_calmly():
-        found = _with_chats(config, lambda chats: chats.vault.report())
+        found = _with_chats(config, _report)
         if as_json:
             print_json([asdict(one) for one in found])
         else:
@@ -106,6 +106,20 @@ def _with_chats(config: Config, work: Callable[[Chats], Awaitable[T]], *, alone:
             return await work(chats)
 
     return asyncio.run(run())
+
+
+async def _report(chats: Chats) -> list[UnderSecret]:
+    """What lies under each secret; raises ConfigurationError, and makes nothing, where there is no secret yet."""
+    from engine.exceptions import ConfigurationError
+
+    sessions = chats.application.settings.sessions
+    if sessions.secret is None and not sessions.secret_file.exists():
+        raise ConfigurationError(
+            "There is no secret yet.",
+            file=sessions.secret_file,
+            remedy="`cafi run` makes one. If there was one before, put it back from your safe copy first.",
+        )
+    return await chats.vault.report()
 
 
 def _say_what_to_set() -> None:

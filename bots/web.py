@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import signal
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import typer
@@ -62,9 +61,10 @@ def _told(url: str, questions: Questions) -> list[Figure]:
     from adapters.feedback.figures import figures
     from adapters.feedback.tallies import Selection, read_tallies
     from adapters.web_adapter.operating import Figure, FigureRow
+    from adapters.weeks import today
     from bots.feedback_table import option_names
 
-    selection = Selection.of(datetime.now(UTC).date(), weeks=None, platform=None, ended=True)
+    selection = Selection.of(today(), weeks=None, platform=None, ended=True)
     found = figures(read_tallies(url), questions, selection)
     return [
         Figure(

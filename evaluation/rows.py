@@ -11,6 +11,7 @@ from pydantic import BaseModel, ValidationError
 
 from engine.exceptions import ConfigurationError
 from engine.files import read_text
+from evaluation.forms import misfit
 
 Row = TypeVar("Row", bound=BaseModel)
 
@@ -29,9 +30,7 @@ def _rows(path: Path, form: type[Row], remedy: str) -> Iterator[Row]:
             continue
         try:
             yield form.model_validate(json.loads(line))
-        except ValueError as error:
-            problem, key = "The row is not JSON.", None
-            if isinstance(error, ValidationError):
-                first = error.errors(include_url=False, include_input=False)[0]
-                problem, key = f"{first['msg']}.", ".".join(str(part) for part in first["loc"])
-            raise ConfigurationError(problem, file=path, line=number, key=key, remedy=remedy) from None
+        except ValidationError as error:
+            raise misfit(error, path, line=number, remedy=remedy) from None
+        except ValueError:
+            raise ConfigurationError("The row is not JSON.", file=path, line=number, remedy=remedy) from None

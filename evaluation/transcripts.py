@@ -12,14 +12,15 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import Annotated, Any, BinaryIO, cast
+from typing import Annotated, BinaryIO, cast
 
-from pydantic import ConfigDict, Field, TypeAdapter, ValidationError, with_config
+from pydantic import ConfigDict, Field, TypeAdapter, with_config
 
 from engine.exceptions import ConfigurationError
 from engine.files import read_text
 from engine.types import Decision, Review
 from engine.types import Usage as TurnUsage
+from evaluation.forms import parsed_line
 
 VERSION = 1
 ENDING = ".transcript.jsonl"
@@ -181,38 +182,7 @@ def _responses(path: Path) -> Iterator[tuple[int, Response]]:
     whole: Iterable[str] = lines if _is_json(lines[-1]) else lines[:-1]
     for number, line in enumerate(whole, start=1):
         if line.strip():
-            yield number, _response(line, path, number)
-
-
-def _response(line: str, path: Path, number: int) -> Response:
-    try:
-        value = json.loads(line)
-    except ValueError:
-        raise ConfigurationError(
-            "The line is not JSON.", file=path, line=number, remedy="Restore the file as it was written."
-        ) from None
-    if not isinstance(value, dict):
-        raise ConfigurationError("The line is no JSON object.", file=path, line=number)
-    check_version(value.get("version"), VERSION, path, number)
-    try:
-        return _ADAPTER.validate_python(value)
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        key = ".".join(str(part) for part in first["loc"])
-        raise ConfigurationError(f"{first['msg']}.", file=path, line=number, key=key) from None
-
-
-def check_version(found: Any, wanted: int, path: Path, line: int | None = None) -> None:
-    """Raise ConfigurationError unless a file's version is the one this program writes."""
-    if found == wanted and not isinstance(found, bool):
-        return
-    if isinstance(found, int) and found > wanted:
-        problem, remedy = f"It was written by a newer version of CAFI (format {found}).", "Use that version."
-    else:
-        older = found if isinstance(found, int) else "without a number"
-        problem = f"It was written by an older version of CAFI (format {older}; this one is {wanted})."
-        remedy = "Write it again with this version; nothing was changed."
-    raise ConfigurationError(problem, file=path, line=line, key="version", remedy=remedy)
+            yield number, parsed_line(_ADAPTER, line, VERSION, path, number)
 
 
 def _cut_torn_end(file: BinaryIO) -> None:

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from math import sqrt
 from pathlib import Path
 
+from engine.proportions import wilson
 from engine.types import Urgency, UrgencyLevel
 from engine.urgency.classifier import UrgencyClassifier
 from engine.urgency.protocol import FastLayer
@@ -20,23 +20,14 @@ from evaluation.urgency_training import WEIGHTS
 Judged = tuple[LabelledMessage, UrgencyLevel]
 
 
-def wilson(part: int, whole: int) -> tuple[float, float]:
-    """The 95 % interval of a share."""
-    if not whole:
-        return 0.0, 1.0
-    z, share = 1.96, part / whole
-    middle = share + z * z / (2 * whole)
-    spread = z * sqrt(share * (1 - share) / whole + z * z / (4 * whole * whole))
-    return max(0.0, middle - spread) / (1 + z * z / whole), (middle + spread) / (1 + z * z / whole)
-
-
 def cell(judged: Iterable[Judged], label: str, least: UrgencyLevel) -> str:
     """A share with its interval, as a cell of a table."""
     orders = [level.order for one, level in judged if one.label == label]
-    if not orders:
-        return "–"
     part = sum(order >= least.order for order in orders)
-    low, high = wilson(part, len(orders))
+    interval = wilson(part, len(orders))
+    if interval is None:
+        return "–"
+    low, high = interval
     return f"{part / len(orders):.2f} ({low:.2f}–{high:.2f}), n={len(orders)}"
 
 

@@ -32,6 +32,7 @@ MAY_IMPORT = {
 ENGINE_ORDER = (
     "exceptions",
     "types",
+    "proportions",
     "text",
     "files",
     "settings",

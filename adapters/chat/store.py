@@ -17,6 +17,7 @@ from adapters.storage.database import Database
 from adapters.storage.erasing import Names, erase
 from adapters.storage.sealing import Keyring, Secret
 from adapters.storage.tables import asked, chats, cursors, inbox, polls, secrets, spending
+from adapters.storage.upserting import upsert
 from engine.exceptions import SealBroken, StaleState
 
 _STATE, _WAITING = "state", "waiting"
@@ -75,7 +76,8 @@ class ChatStore:
                 key = connection.execute(insert(inbox).values(values)).inserted_primary_key
                 rows.append(int(key[0]) if key else 0)
             if cursor is not None:
-                _put_cursor(connection, *cursor)
+                name, value = cursor
+                connection.execute(upsert(connection.dialect.name, cursors, {"name": name, "value": value}))
             return rows
 
         rows = await self.database.run(work)
@@ -166,8 +168,7 @@ class ChatStore:
             if row is not None:
                 connection.execute(delete(inbox).where(inbox.c.id == row))
             if shown is not None:
-                connection.execute(delete(polls).where(polls.c.poll == shown["poll"]))
-                connection.execute(insert(polls).values(shown))
+                connection.execute(upsert(connection.dialect.name, polls, shown))
             if sealed is None:
                 return version
             values = {"version": version + 1, "seen_hour": self._hour(), "sealed": sealed}
@@ -250,13 +251,12 @@ class ChatStore:
 
     async def spend(self, day: int, tokens: int, cost: float) -> None:
         """Add to a day's sums."""
-
-        def work(connection: Connection) -> None:
-            more = {"tokens": spending.c.tokens + tokens, "cost": spending.c.cost + cost}
-            if not connection.execute(update(spending).where(spending.c.day == day).values(more)).rowcount:
-                connection.execute(insert(spending).values(day=day, tokens=tokens, cost=cost))
-
-        await self.database.run(work)
+        row = {"day": day, "tokens": tokens, "cost": cost}
+        await self.database.run(
+            lambda connection: connection.execute(
+                upsert(connection.dialect.name, spending, row, adding=("tokens", "cost"))
+            )
+        )
 
     def _hour(self) -> int:
         return int(self.now() // 3600)
@@ -264,8 +264,3 @@ class ChatStore:
 
 def _poll_context(platform: str, name: str) -> bytes:
     return f"{platform}:{name}".encode()
-
-
-def _put_cursor(connection: Connection, name: str, value: int) -> None:
-    if not connection.execute(update(cursors).where(cursors.c.name == name).values(value=value)).rowcount:
-        connection.execute(insert(cursors).values(name=name, value=value))

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from random import Random
-from typing import Any
 
 from sqlalchemy import Connection, delete, func, select
-from sqlalchemy.dialects import postgresql, sqlite
 
 from adapters.chat.identity import ChatIdentity
 from adapters.feedback.questions import Policy, Question
@@ -17,6 +14,7 @@ from adapters.storage.database import Database
 from adapters.storage.erasing import Names
 from adapters.storage.sealing import Keyring
 from adapters.storage.tables import asked, events
+from adapters.storage.upserting import upsert
 from engine.types import UrgencyLevel
 
 
@@ -51,11 +49,6 @@ def next_question(questions: Sequence[Question], answered: Mapping[str, int], ra
     """The question with the fewest answers so far, by chance among equals: whom it is asked plays no part."""
     fewest = min(answered.get(one.id, 0) for one in questions)
     return random.choice([one for one in questions if answered.get(one.id, 0) == fewest])
-
-
-def today() -> int:
-    """Days since 1970, UTC."""
-    return (datetime.now(UTC).date() - datetime(1970, 1, 1, tzinfo=UTC).date()).days
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,10 +89,4 @@ async def answered_in(database: Database, week: str) -> dict[str, int]:
 def _mark(connection: Connection, names: Sequence[bytes], day: int) -> None:
     present, *former = names
     connection.execute(delete(asked).where(asked.c.person.in_(former)))
-    connection.execute(_upsert(connection.dialect.name, present, day))
-
-
-def _upsert(dialect: str, person: bytes, day: int) -> Any:
-    kind = sqlite if dialect == "sqlite" else postgresql
-    insert = kind.insert(asked).values(person=person, day=day)
-    return insert.on_conflict_do_update(index_elements=["person"], set_={"day": day})
+    connection.execute(upsert(connection.dialect.name, asked, {"person": present, "day": day}))

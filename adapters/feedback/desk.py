@@ -5,14 +5,15 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime
+from datetime import date
 from random import Random
 
+from adapters import weeks
 from adapters.chat.feedback_port import Poll
 from adapters.chat.identity import ChatIdentity
 from adapters.chat.state import Answered, ChatState
 from adapters.feedback.asking import AskedDays, Moment, answered_in, may_ask, next_question
-from adapters.feedback.events import AllowList, FeedbackEvent, week_of
+from adapters.feedback.events import AllowList, FeedbackEvent
 from adapters.feedback.questions import Question, Questions
 from adapters.feedback.sinks import Forwarding
 from engine.exceptions import EventRefused, StorageError
@@ -20,10 +21,6 @@ from engine.types import UrgencyLevel
 
 _EPOCH = date(1970, 1, 1)
 _log = logging.getLogger("cafi.feedback")
-
-
-def _today() -> date:
-    return datetime.now(UTC).date()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,7 +31,7 @@ class FeedbackDesk:
     allowed: AllowList
     forwarding: Forwarding
     asked: AskedDays
-    today: Callable[[], date] = _today
+    today: Callable[[], date] = weeks.today
     random: Random = field(default_factory=Random)
 
     async def thumb(self, about: Answered, platform: str, *, helpful: bool) -> None:
@@ -46,7 +43,7 @@ class FeedbackDesk:
         try:
             event = FeedbackEvent(
                 allowed=self.allowed,
-                week=week_of(self.today()),
+                week=weeks.week_of(self.today()),
                 platform=platform,
                 assistant=about.assistant,
                 question=question,
@@ -93,7 +90,7 @@ class FeedbackDesk:
         return _poll(question, language, state.answers[-1])
 
     async def _next(self) -> Question:
-        answered = await answered_in(self.asked.database, week_of(self.today()))
+        answered = await answered_in(self.asked.database, weeks.week_of(self.today()))
         return next_question(self.questions.questions, answered, self.random)
 
     @property

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import InitVar, dataclass
-from datetime import date
 
 from adapters.feedback.questions import Questions
+from adapters.weeks import first_day
 from engine.exceptions import EventRefused
 from engine.types import Decision
 
@@ -15,7 +14,6 @@ PLATFORMS = ("console", "discord", "telegram", "web")
 NO_DECISION = "none"
 DECISIONS = (*(one.value for one in Decision), NO_DECISION)
 """The filter's decision on the answer, or that the question was not about one answer."""
-_WEEK = re.compile(r"(20[0-9]{2})-W([0-9]{2})", re.ASCII)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -77,20 +75,6 @@ class FeedbackEvent:
             "sources": list(self.sources),
             "decision": self.decision,
         }
-
-
-def week_of(day: date) -> str:
-    """The ISO 8601 week of a day."""
-    year, week, _ = day.isocalendar()
-    return f"{year}-W{week:02}"
-
-
-def first_day(week: str) -> date:
-    """The Monday of an ISO 8601 week; raises ValueError for what is none."""
-    found = _WEEK.fullmatch(week)
-    if found is None:
-        raise ValueError("not a week")
-    return date.fromisocalendar(int(found[1]), int(found[2]), 1)
 
 
 def _is_week(week: str) -> bool:

@@ -9,7 +9,6 @@ with those of what it leaves out, platform by platform. It begins and ends where
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -17,10 +16,8 @@ from adapters.feedback.events import NO_DECISION
 from adapters.feedback.holding_back import Counts, Row, apart, merged, safe
 from adapters.feedback.questions import Question, Questions
 from adapters.feedback.tallies import Selection, Tally
+from engine.proportions import Interval, wilson
 from engine.types import Decision
-
-Z = 1.959963984540054
-"""The standard normal quantile of a two-sided interval of 95 %."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -37,9 +34,9 @@ class Share:
         return None if self.chosen is None or not self.answers else self.chosen / self.answers
 
     @property
-    def interval(self) -> tuple[float, float] | None:
-        """The Wilson interval of 95 % (E. B. Wilson, 1927)."""
-        return None if self.chosen is None or not self.answers else wilson(self.chosen, self.answers)
+    def interval(self) -> Interval | None:
+        """The Wilson interval of the share."""
+        return None if self.chosen is None else wilson(self.chosen, self.answers)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -91,14 +88,6 @@ def figures(tallies: Sequence[Tally], questions: Questions, selection: Selection
         else:
             held.append(question.id)
     return Figures(selection=selection, questions=tuple(told), held_back=tuple(held))
-
-
-def wilson(chosen: int, answers: int) -> tuple[float, float]:
-    """The bounds of a share, 0 to 1."""
-    share, spread = chosen / answers, Z * Z / answers
-    middle = (share + spread / 2) / (1 + spread)
-    half = Z / (1 + spread) * math.sqrt(share * (1 - share) / answers + spread / (4 * answers))
-    return max(0.0, middle - half), min(1.0, middle + half)
 
 
 _Of = Callable[[Tally], str]

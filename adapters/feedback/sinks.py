@@ -7,14 +7,14 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import dataclass, field
-from typing import Any, Protocol, Self
+from typing import Protocol, Self
 
 from sqlalchemy import Connection
-from sqlalchemy.dialects import postgresql, sqlite
 
 from adapters.feedback.events import FeedbackEvent
 from adapters.storage.database import Database
 from adapters.storage.tables import events as table
+from adapters.storage.upserting import upsert
 
 _log = logging.getLogger("cafi.feedback")
 
@@ -69,16 +69,7 @@ def _count(connection: Connection, counted: Mapping[FeedbackEvent, int]) -> None
     rows = [(_row(event), count) for event, count in counted.items()]
     # In one order for everybody, so that two transactions never wait for each other's rows.
     for row, count in sorted(rows, key=lambda one: tuple(one[0].values())):
-        connection.execute(upsert(connection.dialect.name, row, count))
-
-
-def upsert(dialect: str, row: Mapping[str, str], count: int) -> Any:
-    """The statement that counts equal events, for SQLite or PostgreSQL, whose forms are the same but not one class."""
-    kind = sqlite if dialect == "sqlite" else postgresql
-    insert = kind.insert(table).values(**row, count=count)
-    return insert.on_conflict_do_update(
-        index_elements=list(row), set_={"count": table.c["count"] + insert.excluded["count"]}
-    )
+        connection.execute(upsert(connection.dialect.name, table, {**row, "count": count}, adding=("count",)))
 
 
 def _row(event: FeedbackEvent) -> dict[str, str]:

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from sqlalchemy import Connection, inspect, select
 
-from adapters.feedback.events import week_of
 from adapters.storage.database import Database
 from adapters.storage.tables import events
+from adapters.weeks import week_of
 from engine.exceptions import ConfigurationError
 
 

@@ -14,11 +14,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pydantic import Field, ValidationError
-from sqlalchemy import Connection, delete, insert, select
+from sqlalchemy import Connection, select
 
 from adapters.moderation.policy import Mode
 from adapters.storage.database import Database
 from adapters.storage.tables import standing as standing_table
+from adapters.storage.upserting import upsert
 from engine.exceptions import StorageError
 from engine.settings import Strict
 
@@ -103,8 +104,8 @@ class Standings:
         return self._in_file == self._in_database == self._now.number
 
     def _put(self, connection: Connection, standing: Standing) -> None:
-        connection.execute(delete(standing_table).where(standing_table.c.platform == self.platform))
-        connection.execute(insert(standing_table).values(platform=self.platform, content=standing.model_dump_json()))
+        row = {"platform": self.platform, "content": standing.model_dump_json()}
+        connection.execute(upsert(connection.dialect.name, standing_table, row))
 
     def _from_file(self) -> Standing | None:
         try:

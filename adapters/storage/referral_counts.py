@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, insert, select, update
+from sqlalchemy import Connection, select
 
 from adapters.counting import Counted, UrgentCounts, held_back
 from adapters.storage.database import Database
 from adapters.storage.tables import referrals
+from adapters.storage.upserting import upsert
 from engine.exceptions import StorageError
 
 
@@ -24,11 +25,9 @@ class ReferralCounts:
         unsaved = counts.take_unsaved()
 
         def work(connection: Connection) -> None:
-            for (week, platform), count in unsaved.items():
-                this = (referrals.c.week == week) & (referrals.c.platform == platform)
-                more = {"count": referrals.c.count + count}
-                if not connection.execute(update(referrals).where(this).values(more)).rowcount:
-                    connection.execute(insert(referrals).values(week=week, platform=platform, count=count))
+            for (week, platform), count in sorted(unsaved.items()):  # in one order, so that none waits for another
+                row = {"week": week, "platform": platform, "count": count}
+                connection.execute(upsert(connection.dialect.name, referrals, row, adding=("count",)))
 
         if not unsaved:
             return

@@ -21,6 +21,9 @@ POLL_SECONDS = 30
 FAR = 100_000
 """Numbers of updates begin anew after a quiet week; further below the last one than this, they are new ones."""
 CONFLICT_SECONDS = 5.0
+TROUBLE_SECONDS = 2.0
+"""Between attempts while nothing can be stored, however long that lasts: who writes meanwhile is told soon, and what
+waits is taken soon after. An attempt is one request and one transaction, so that it burdens nobody."""
 _MOST = 2**63
 _MOST_WAIT = 30.0
 _log = logging.getLogger("cafi.telegram")
@@ -41,7 +44,7 @@ class Polling:
     async def run(self) -> None:
         """Raises ConfigurationError when the token is not valid any more; waits out everything else."""
         taken = await self._taken()
-        offset, failures = 0, 0
+        offset, failures, refused = 0, 0, 0
         while not self.stopping.is_set():
             try:
                 updates = await self._ask(offset)
@@ -51,12 +54,13 @@ class Polling:
                     await self.intake.take(new, last)
                 if updates and last is None:  # nothing can be acknowledged: it would come again at once
                     await wait(_MOST_WAIT, self.stopping)
-                offset, failures = (offset if last is None else last + 1), 0
+                offset, failures, refused = (offset if last is None else last + 1), 0, 0
                 taken = None if last is None else taken
             except StorageError as error:
-                _log.error("%s", error)
-                failures += 1
-                await wait(min(2.0 ** min(failures, 5), _MOST_WAIT), self.stopping)
+                refused += 1
+                if _worth_a_word(refused):
+                    _log.error("%s", error)
+                await wait(TROUBLE_SECONDS, self.stopping)
             except TelegramError as error:
                 failures += 1
                 await wait(_pause(error, failures), self.stopping)
@@ -67,7 +71,7 @@ class Polling:
                 return await self.intake.store.cursor(self.intake.cursor)
             except StorageError as error:
                 _log.error("%s", error)
-                await wait(2.0, self.stopping)
+                await wait(TROUBLE_SECONDS, self.stopping)
         return None
 
     async def _ask(self, offset: int) -> list[Any]:
@@ -103,6 +107,11 @@ def _known(update: object, taken: int | None) -> bool:
     return taken is not None and number is not None and taken - FAR < number <= taken
 
 
+def _worth_a_word(failures: int) -> bool:
+    """Whether an operator reads of a failure that goes on: at once, once more soon, and seldom from then on."""
+    return failures in {1, 5} or failures % 50 == 0
+
+
 def _pause(error: TelegramError, failures: int) -> float:
     """How long to wait after a failure, and a word for the operator."""
     if isinstance(error, InvalidToken):
@@ -116,6 +125,6 @@ def _pause(error: TelegramError, failures: int) -> float:
             "Another program asks for this bot's updates, or has set a webhook. Stop it; then start this one anew."
         )
         return CONFLICT_SECONDS
-    if failures in {1, 5} or failures % 50 == 0:
+    if _worth_a_word(failures):
         _log.warning("Telegram cannot be reached (%s); trying on", type(error).__name__)
     return min(0.5 * 2.0 ** min(failures, 6), _MOST_WAIT)

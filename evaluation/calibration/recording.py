@@ -23,6 +23,7 @@ from engine.models.ledger import Call, Ledger
 from engine.models.protocol import ChatModel, Completion, Finish, Prompt
 from engine.settings import ModelSettings, Strict
 from engine.types import Tier
+from evaluation.forms import misfit
 
 UNRECORDED = "unrecorded"
 """How a call that no recording answers is written into the ledger."""
@@ -263,7 +264,4 @@ def _parsed(line: str, form: type[Row], path: Path, number: int) -> Row:
     try:
         return form.model_validate_json(line)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        key = ".".join(str(part) for part in first["loc"]) or None
-        problem = f"This is no line of a recording: {first['msg']}."
-        raise ConfigurationError(problem, file=path, line=number, key=key, remedy=_REMEDY) from None
+        raise misfit(error, path, line=number, remedy=_REMEDY, saying="This is no line of a recording: ") from None

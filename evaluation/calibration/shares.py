@@ -6,12 +6,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-_Z = 1.959963984540054  # 95 %, two-sided
+from engine.proportions import wilson
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Share:
-    """How many of `cases` were decided rightly, with the 95 % interval of Wilson (1927); None where there are none."""
+    """How many of `cases` were decided rightly, with the 95 % Wilson interval; None where there are none."""
 
     cases: int
     share: float | None
@@ -24,19 +24,11 @@ class Share:
 
         Runs of one case are not independent, so the interval counts cases and not runs.
         """
-        if not rights:
+        interval = wilson(sum(rights), len(rights))
+        if interval is None:
             return cls(cases=0, share=None, low=None, high=None)
-        share = sum(rights) / len(rights)
-        low, high = wilson(share, len(rights))
-        return cls(cases=len(rights), share=round(share, 4), low=round(low, 4), high=round(high, 4))
-
-
-def wilson(share: float, cases: int) -> tuple[float, float]:
-    """The 95 % score interval of a share (Wilson, 1927)."""
-    shrink = 1 + _Z**2 / cases
-    middle = (share + _Z**2 / (2 * cases)) / shrink
-    spread = _Z * math.sqrt(share * (1 - share) / cases + _Z**2 / (4 * cases**2)) / shrink
-    return max(0.0, middle - spread), min(1.0, middle + spread)
+        low, high = interval
+        return cls(cases=len(rights), share=round(sum(rights) / len(rights), 4), low=round(low, 4), high=round(high, 4))
 
 
 def exact_mcnemar(only_first: int, only_second: int) -> float:

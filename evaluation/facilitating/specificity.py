@@ -18,6 +18,7 @@ from engine.exceptions import ConfigurationError
 from engine.files import read_text
 from engine.settings import Strict
 from engine.types import Decision, Outcome, Stage, Turn, UrgencyLevel
+from evaluation.forms import misfit
 from evaluation.rows import read_rows
 
 SHIPPED = Path(__file__).resolve().parent.parent / "data" / "ordinary_questions.jsonl"
@@ -180,9 +181,7 @@ def read_report(path: Path) -> SpecificityReport:
     try:
         return SpecificityReport.model_validate_json(read_text(path, remedy=remedy))
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        key = ".".join(str(part) for part in first["loc"]) or None
-        raise ConfigurationError(f"{first['msg']}.", file=path, key=key, remedy=remedy) from None
+        raise misfit(error, path, remedy=remedy) from None
 
 
 def sheet(report: SpecificityReport) -> str:

@@ -21,8 +21,9 @@ from pydantic import Field, ValidationError
 from engine.exceptions import ConfigurationError
 from engine.files import read_text
 from engine.settings import Strict
+from evaluation.forms import check_version, misfit
 from evaluation.rating.rubric import Rubric
-from evaluation.transcripts import Response, check_version
+from evaluation.transcripts import Response
 
 VERSION = 1
 _LETTERS = "BCDFGHJKLMNPQRSTVWXZ"
@@ -133,9 +134,7 @@ def read_key(path: Path) -> Key:
     try:
         key = Key.model_validate(value)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise ConfigurationError(f"{first['msg']}.", file=path, key=where) from None
+        raise misfit(error, path) from None
     if digest != key.digest:
         raise ConfigurationError(
             "The key was changed after the sheets were made.", file=path, remedy="Restore the key as it was written."

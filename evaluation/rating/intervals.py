@@ -1,30 +1,17 @@
-"""How sure a figure is: Wilson intervals for shares, bootstrap intervals for everything else. All at 95 %."""
+"""How sure a figure that is no share is: bootstrap intervals, at 95 % like those of shares in `engine.proportions`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluation.rating.paired import scipy_stats
+from engine.proportions import Interval
 
-Interval: TypeAlias = tuple[float, float]
 CONFIDENCE = 0.95
 RESAMPLES = 1000
 _DEFINED = 0.5  # below this part of usable resamples an interval would say more than is known
-
-
-def wilson(part: int, whole: int) -> Interval | None:
-    """The score interval of a share; None where there is nothing to share.
-
-    E. B. Wilson, "Probable inference, the law of succession, and statistical inference", JASA 22 (1927) 209–212.
-    """
-    if not whole:
-        return None
-    found = scipy_stats().binomtest(part, whole).proportion_ci(CONFIDENCE, method="wilson")
-    return float(found.low), float(found.high)
 
 
 def bootstrap(

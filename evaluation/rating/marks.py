@@ -15,9 +15,9 @@ from pydantic import Field, ValidationError
 from engine.exceptions import ConfigurationError
 from engine.files import read_text
 from engine.settings import Strict
+from evaluation.forms import check_version, misfit
 from evaluation.rating.rubric import Rubric
 from evaluation.rating.sheets import SHEET_VERSION, columns, from_text
-from evaluation.transcripts import check_version
 
 _YES, _NO = frozenset({"yes", "y", "1", "true", "x"}), frozenset({"no", "n", "0", "false"})
 _EITHER = "Download it again from the page, or fill the CSV sheet."
@@ -70,9 +70,7 @@ def _json_marks(path: Path, text: str, rubric: Rubric) -> Iterator[Mark]:
     try:
         sheet = _JsonSheet.model_validate(value)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise ConfigurationError(f"{first['msg']}.", file=path, key=where, remedy=_EITHER) from None
+        raise misfit(error, path, remedy=_EITHER) from None
     ids = {one.id for one in rubric.statements}
     for row, one in enumerate(sheet.marks, start=2):
         unknown = sorted(set(one.answers) - ids)

@@ -13,11 +13,10 @@ from typing import Any, TypeAlias
 
 from pydantic import Field, ValidationError
 
-from engine.exceptions import ConfigurationError
 from engine.settings import Strict
+from evaluation.forms import check_version, misfit
 from evaluation.rating.scoring import Scoring, panel
 from evaluation.rating.units import Unit
-from evaluation.transcripts import check_version
 
 PUBLISHED = Path(__file__).resolve().parents[1] / "data" / "rating" / "published.json"
 VERSION = 1
@@ -81,9 +80,7 @@ def parse_published(text: str, path: Path) -> Published:
     try:
         return Published.model_validate(value)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        key = ".".join(str(part) for part in first["loc"])
-        raise ConfigurationError(f"{first['msg']}.", file=path, key=key) from None
+        raise misfit(error, path) from None
 
 
 def score_published(published: Published, scoring: Scoring) -> dict[str, Any]:

@@ -8,13 +8,14 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Annotated, cast
 
-from pydantic import ConfigDict, Field, TypeAdapter, ValidationError, with_config
+from pydantic import ConfigDict, Field, TypeAdapter, with_config
 
 from engine.exceptions import ConfigurationError
 from engine.files import read_text
-from evaluation.transcripts import Name, Response, check_version
+from evaluation.forms import parsed_line
+from evaluation.transcripts import Name, Response
 
 VERSION = 1
 HUMAN, BUILTIN, LLM = "human", "builtin", "llm:"
@@ -70,7 +71,7 @@ def read_ratings(path: Path) -> list[Rating]:
     for number, line in enumerate(read_text(path, remedy="Import sheets first.").split("\n"), start=1):
         if not line.strip():
             continue
-        rating = _rating(line, path, number)
+        rating = parsed_line(_ADAPTER, line, VERSION, path, number)
         before = seen.setdefault(rating.unit, number)
         if before != number:
             problem = f"{rating.rater} has rated {rating.response_id!r} in line {before} already."
@@ -121,22 +122,6 @@ def write_whole(path: Path, text: str) -> None:
         raise ConfigurationError(
             f"The file cannot be written ({error.strerror}).", file=path, remedy="Check the folder and the free space."
         ) from error
-
-
-def _rating(line: str, path: Path, number: int) -> Rating:
-    try:
-        value: Any = json.loads(line)
-    except ValueError:
-        raise ConfigurationError("The line is not JSON.", file=path, line=number) from None
-    if not isinstance(value, dict):
-        raise ConfigurationError("The line is no JSON object.", file=path, line=number)
-    check_version(value.get("version"), VERSION, path, number)
-    try:
-        return _ADAPTER.validate_python(value)
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        key = ".".join(str(part) for part in first["loc"])
-        raise ConfigurationError(f"{first['msg']}.", file=path, line=number, key=key) from None
 
 
 _ADAPTER = cast(TypeAdapter[Rating], TypeAdapter(Rating))

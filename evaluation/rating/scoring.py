@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from engine.proportions import Interval, wilson
 from evaluation.rating.agreement import alpha, mean_kappa, pairwise_kappas, quadratic_kappa, within_one_point
-from evaluation.rating.intervals import RESAMPLES, Interval, bootstrap, wilson
+from evaluation.rating.intervals import RESAMPLES, bootstrap
 from evaluation.rating.paired import holm, mcnemar, wilcoxon
 from evaluation.rating.ratings import HUMAN, Rating
 from evaluation.rating.units import Unit, medians_of, scores_of, units_of

@@ -15,6 +15,7 @@ from engine.files import read_text
 from evaluation.calibration.gate import Bars
 from evaluation.facilitating.design import digest
 from evaluation.facilitating.specificity import SpecificityReport
+from evaluation.forms import misfit
 from evaluation.rating.published import is_published, parse_published, score_published
 from evaluation.rating.ratings import Rating, read_ratings
 from evaluation.rating.scoring import Scoring, score_ratings
@@ -186,6 +187,4 @@ def _validated(value: Any, form: type[FormT], path: Path, remedy: str) -> FormT:
         # As JSON: strict forms take lists for tuples only from there.
         return form.model_validate_json(json.dumps(value))
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        key = ".".join(str(part) for part in first["loc"]) or None
-        raise ConfigurationError(f"{first['msg']}.", file=path, key=key, remedy=remedy) from None
+        raise misfit(error, path, remedy=remedy) from None

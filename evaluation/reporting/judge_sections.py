@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from engine.proportions import wilson
 from evaluation.calibration.gate import Bar, Bars
-from evaluation.calibration.shares import wilson
 from evaluation.facilitating.specificity import Flagged, SpecificityReport
 from evaluation.reporting.document import (
     Example,
@@ -136,10 +136,9 @@ def specificity_section(found: SpecificityReport, shared: SharedCriticism | None
 
 
 def _kind(kind: str, judged: int, flagged: int) -> tuple[str, ...]:
-    if not judged:
-        return spoken_name(kind), "0", str(flagged), NONE, NONE
-    share = flagged / judged
-    return spoken_name(kind), str(judged), str(flagged), percent(share), between(*wilson(share, judged))
+    interval = wilson(flagged, judged)
+    shown = (NONE, NONE) if interval is None else (percent(flagged / judged), between(*interval))
+    return spoken_name(kind), str(judged), str(flagged), *shown
 
 
 def _criticised(one: Flagged) -> Example:

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from adapters.feedback.events import week_of
 from adapters.feedback.sinks import DatabaseSink
+from adapters.weeks import week_of
 from tests.feedback import database, event
 
 ROOT = Path(__file__).resolve().parent.parent.parent

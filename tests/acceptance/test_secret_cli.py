@@ -54,6 +54,17 @@ def begun(folder: Path) -> Result:
     return RUNNER.invoke(app, ["run", "--agents", "builtin", "--config", str(folder / "cafi.yaml")], env=environment)
 
 
+@pytest.mark.parametrize("words", [("show",), ("show", "--json")])
+def test_where_there_is_no_secret_yet_none_is_made_up(folder: Path, words: tuple[str, ...]) -> None:
+    """Without a secret file, show names the file and what makes it, exits 1 and leaves nothing behind."""
+    before = sorted(folder.iterdir())
+    done = secret(folder, *words)
+    assert done.exit_code == 1 and done.stdout == ""
+    assert f"{folder}/secret.json: There is no secret yet. `cafi run` makes one." in done.stderr
+    assert "Traceback" not in done.output
+    assert sorted(folder.iterdir()) == before
+
+
 def test_a_secret_is_exchanged_without_losing_a_chat(folder: Path) -> None:
     """Rotate, write, prune: the chat goes on, the former secret is dropped when nothing lies under it, not before."""
     old = Keyring(current=Secret.random())

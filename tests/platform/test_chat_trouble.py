@@ -111,6 +111,30 @@ async def test_while_nothing_can_be_stored_people_get_a_calm_word_and_later_thei
         assert not any(word in caplog.text for word in ("voices?", "kill myself", "Anna"))
 
 
+async def test_a_long_trouble_makes_nobody_wait_longer_and_fills_no_log(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However long a database was locked, the next attempt is two seconds away, and ten attempts are two lines."""
+    waits: list[float] = []
+
+    async def noted(seconds: float, stopping: object) -> None:
+        waits.append(seconds)
+        await _short(seconds, stopping)
+
+    monkeypatch.setattr("adapters.telegram_adapter.polling.wait", noted)
+    async with TelegramServer() as fake, running(fake, tmp_path) as bot:
+        pragma(bot.store.database, "busy_timeout=10")
+        anna = fake.person("Anna")
+        await agreed(fake, anna)
+        await bot.dispatch.idle()
+        with locked(bot, tmp_path) as words:
+            fake.write(anna, "what are the voices?")
+            await fake.wait_for(lambda: len(waits) >= 10)
+            assert sum(words in line for line in caplog.messages) == 2
+        await fake.wait_for(lambda: "Voices are sounds" in fake.replies(anna)[-1].text)
+    assert set(waits) == {2.0}
+
+
 async def test_retries_of_a_batch_do_not_use_up_a_chats_minute(tmp_path: Path) -> None:
     """A message that is tried twenty times in trouble counts once against the chat's limit."""
     sessions = {"messages_a_minute": 4}

@@ -15,12 +15,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.feedback.events import week_of
 from adapters.storage.tables import events
 from adapters.web_adapter.cookies import Cookies, Look
 from adapters.web_adapter.limiting import Addresses, Buckets, Places, forwarded
 from adapters.web_adapter.prose import prose, with_links
 from adapters.web_adapter.settings import WebSettings
+from adapters.weeks import week_of
 from engine.exceptions import ConfigurationError
 from tests.team import CITED, scripted
 from tests.web import TOKEN, Browser, running

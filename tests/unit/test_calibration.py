@@ -29,7 +29,7 @@ from evaluation.calibration.figures import Findings, summary
 from evaluation.calibration.gate import Bars, problems, recordings_in
 from evaluation.calibration.recording import UNRECORDED, Head, Recording, RecordingModel, ReplayModel, key_of
 from evaluation.calibration.scenarios import LabelledReply
-from evaluation.calibration.shares import Share, exact_mcnemar, quantile, wilson
+from evaluation.calibration.shares import Share, exact_mcnemar, quantile
 from evaluation.calibration.trials import Subject, Trial, ask_all
 from evaluation.calibration.worst import worst_cases
 from evaluation.judges import Judging
@@ -87,9 +87,10 @@ def trial(scenario: str, decision: Decision, **more: Any) -> Trial:
     ("hits", "cases", "low", "high"),
     [(81, 263, 0.2553, 0.3662), (15, 148, 0.0624, 0.1605), (0, 20, 0.0, 0.1611), (1, 29, 0.0061, 0.1718)],
 )
-def test_wilson_gives_the_published_intervals(hits: int, cases: int, low: float, high: float) -> None:
+def test_shares_have_the_published_intervals(hits: int, cases: int, low: float, high: float) -> None:
     """The four examples of Newcombe (1998, table I, method 3) come out to the printed digit."""
-    assert wilson(hits / cases, cases) == (pytest.approx(low, abs=5e-5), pytest.approx(high, abs=5e-5))
+    found = Share.of([1.0] * hits + [0.0] * (cases - hits))
+    assert (found.low, found.high) == (pytest.approx(low, abs=5e-5), pytest.approx(high, abs=5e-5))
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=50))

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.feedback.events import DECISIONS, FeedbackEvent, first_day, week_of
+from adapters.feedback.events import DECISIONS, FeedbackEvent
+from adapters.weeks import first_day, week_of
 from engine.exceptions import EventRefused
 from engine.types import Decision
 from tests.feedback import SOURCES, allow_list, event

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adapters.feedback.events import week_of
-from adapters.feedback.figures import Figures, QuestionFigures, Share, figures, wilson
+from adapters.feedback.figures import Figures, QuestionFigures, Share, figures
 from adapters.feedback.holding_back import Row, apart, merged, safe
 from adapters.feedback.tallies import Selection, Tally
+from adapters.weeks import week_of
 from tests.feedback import shipped, tally
 
 QUESTIONS = shipped()
@@ -39,7 +39,7 @@ def short(shares: Sequence[Share]) -> list[tuple[str, int, int | None]]:
 )
 def test_intervals_are_those_of_wilson(chosen: int, answers: int, low: float, high: float) -> None:
     """The bounds are those that Newcombe (1998, table I, method 3) prints for his four examples."""
-    assert wilson(chosen, answers) == pytest.approx((low, high), abs=0.00006)
+    assert Share(names=(), answers=answers, chosen=chosen).interval == pytest.approx((low, high), abs=0.00006)
 
 
 def test_shares_are_those_worked_out_by_hand() -> None:

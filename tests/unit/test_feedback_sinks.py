@@ -9,11 +9,10 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import select
-from sqlalchemy.dialects import postgresql
 
 from adapters.feedback.composing import forwarding
 from adapters.feedback.events import FeedbackEvent
-from adapters.feedback.sinks import DatabaseSink, Forwarding, upsert
+from adapters.feedback.sinks import DatabaseSink, Forwarding
 from adapters.feedback.webhook import WebhookSink
 from adapters.storage.tables import events
 from engine.exceptions import ConfigurationError, StorageUnavailable
@@ -47,13 +46,6 @@ async def test_equal_events_share_a_row_and_others_do_not(tmp_path: Path) -> Non
     found = {(row.option, row.sources): row[-1] for row in rows(kept, select(events))}
     assert found == {("yes", "causes"): 2, ("no", "causes"): 1, ("yes", "causes voices"): 2}
     await kept.aclose()
-
-
-def test_postgresql_counts_in_one_statement_too() -> None:
-    """For PostgreSQL the count grows inside one insert, so that concurrent ones lose nothing."""
-    names = [column.name for column in events.primary_key]
-    said = str(upsert("postgresql", dict.fromkeys(names, "x"), 3).compile(dialect=postgresql.dialect()))
-    assert f"ON CONFLICT ({', '.join(names)}) DO UPDATE SET count = (events.count + excluded.count)" in said
 
 
 async def test_a_failing_sink_stops_neither_the_other_nor_the_chat(
