@@ -96,8 +96,8 @@ class Texts(Strict):
     @model_validator(mode="after")
     def _can_be_filled(self) -> Texts:
         for key, value in self:
-            if isinstance(value, str):
-                _check_braces(key, value)
+            if isinstance(value, str) and (odd := braces(key, value) - _PUT_IN.get(key, frozenset())):
+                raise ValueError(f"{key} names {{{min(odd)}}}, which nothing is put in for")
         lacking = [wish.value for wish in Wish if wish is not Wish.ANSWER and wish.value not in self.wishes]
         if lacking:
             raise ValueError(f"wishes lacks {lacking[0]!r}")
@@ -109,11 +109,9 @@ class Texts(Strict):
         return read_yaml(path, cls, remedy="Check `texts` in the assistant.")
 
 
-def _check_braces(key: str, sentence: str) -> None:
-    known = _PUT_IN.get(key, frozenset())
+def braces(key: str, sentence: str) -> frozenset[str]:
+    """What the braces of a sentence name; raises ValueError, with its key, for a brace without a partner."""
     try:
-        names = {name for _, name, _, _ in Formatter().parse(sentence) if name is not None}
+        return frozenset(name for _, name, _, _ in Formatter().parse(sentence) if name is not None)
     except ValueError:
         raise ValueError(f"{key} has a brace without a partner") from None
-    if names - known:
-        raise ValueError(f"{key} names {{{min(names - known)}}}, which nothing is put in for")

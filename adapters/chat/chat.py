@@ -177,9 +177,8 @@ class Chat:
 
     async def _forget(self, state: ChatState, incoming: Incoming) -> Showings:
         receipt = await self.erase(incoming.identity)
-        messages = len(state.session.conversation.messages) - 1 if receipt.chat else 0  # the welcome is ours
         # The command itself waited as well.
-        receipt = replace(receipt, messages=messages, waiting=max(receipt.waiting - 1, 0))
+        receipt = replace(receipt.of(state), waiting=max(receipt.waiting - 1, 0))
         yield Showing(text=receipt_text(receipt, self.texts(state), self.platform.name), private=True, erased=True)
 
     async def _stop(self, state: ChatState, incoming: Incoming) -> Showings:

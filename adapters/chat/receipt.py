@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from adapters.chat.state import ChatState
 from adapters.chat.texts import ChatTexts
 
 
@@ -19,15 +20,21 @@ class Receipt:
     reviews: int = 0
     messages: int = 0
 
+    def of(self, state: ChatState | None) -> Receipt:
+        """The same, with the number of messages in the state that was erased; the welcome is ours."""
+        messages = len(state.session.conversation.messages) - 1 if state is not None and self.chat else 0
+        return replace(self, messages=max(messages, 0))
+
 
 def receipt_text(receipt: Receipt, texts: ChatTexts, platform: str) -> str:
     """The receipt as it is shown: what was erased, and what nobody can erase."""
-    lines = list(_lines(receipt, texts))
+    lines = list(receipt_lines(receipt, texts))
     said = "\n".join((texts.forgotten, *(f"- {line}" for line in lines))) if lines else texts.forgotten_nothing
     return f"{said}\n\n{texts.forgotten_rest.format(platform=platform)}"
 
 
-def _lines(receipt: Receipt, texts: ChatTexts) -> Iterator[str]:
+def receipt_lines(receipt: Receipt, texts: ChatTexts) -> Iterator[str]:
+    """What was erased, a line for each store that held something."""
     if receipt.chat:
         yield texts.forgotten_chat.format(count=receipt.messages)
     if receipt.waiting:

@@ -132,14 +132,14 @@ class ChatStore:
             ).all()
         )
         by_key = {bytes(row.chat): row for row in rows}
-        for secret, key in zip(self.keyring, keys, strict=True):
+        for key in keys:
             row = by_key.get(key)
             if row is None or row.seen_hour + self.idle_hours < self._hour():
                 continue
             # The version counts on from the row under the present key only: that is the one that is written.
             version = row.version if key == keys[0] else 0
             try:
-                state = ChatState.from_json(secret.open(_STATE, identity.canonical(), row.sealed))
+                state = ChatState.from_json(self.keyring.open(_STATE, identity.canonical(), row.sealed))
             except (SealBroken, ValueError, KeyError, TypeError):
                 return Kept(version=version, lost=True)
             return Kept(state=state, version=version)
@@ -195,18 +195,18 @@ class ChatStore:
     async def answered_poll(self, platform: str, name: str) -> Poll | None:
         """The poll that the platform calls so, which is then forgotten; None for one that is not ours (any more)."""
         context = _poll_context(platform, name)
-        keys = {secret.keyed("poll", context): secret for secret in self.keyring}
+        ours = polls.c.poll.in_(self.keyring.names("poll", context))
 
-        def work(connection: Connection) -> tuple[bytes, bytes] | None:
-            row = connection.execute(select(polls.c.poll, polls.c.sealed).where(polls.c.poll.in_(keys))).first()
-            connection.execute(delete(polls).where(polls.c.poll.in_(keys)))
-            return None if row is None else (bytes(row.poll), bytes(row.sealed))
+        def work(connection: Connection) -> bytes | None:
+            sealed = connection.execute(select(polls.c.sealed).where(ours)).scalar()
+            connection.execute(delete(polls).where(ours))
+            return sealed
 
-        found = await self.database.run(work)
-        if found is None:
+        sealed = await self.database.run(work)
+        if sealed is None:
             return None
         try:
-            return Poll.from_json(keys[found[0]].open("poll", context, found[1]))
+            return Poll.from_json(self.keyring.open("poll", context, sealed))
         except (SealBroken, ValueError, KeyError, TypeError):
             return None
 

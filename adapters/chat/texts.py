@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from string import Formatter
 
 from pydantic import model_validator
 
-from engine.exceptions import ConfigurationError
-from engine.files import read_yaml
+from adapters.texts import ByLanguage, check_braces, check_keys, read_texts
 from engine.settings import Strict
 
 COMMANDS = (
@@ -190,37 +188,14 @@ class ChatTexts(Strict):
 
     @model_validator(mode="after")
     def _whole(self) -> ChatTexts:
-        if set(self.commands) != set(COMMANDS):
-            odd = sorted(set(self.commands) ^ set(COMMANDS))
-            raise ValueError(f"commands: missing or unknown: {', '.join(odd)}")
-        for name, text in _flat(self.model_dump()):
-            found = {field for _, field, _, _ in Formatter().parse(text) if field is not None}
-            if found != _PUT_IN.get(name, frozenset()):
-                wanted = ", ".join(sorted(_PUT_IN.get(name, ()))) or "nothing"
-                raise ValueError(f"{name}: braces must name {wanted}")
+        check_keys("commands", self.commands, COMMANDS)
+        check_braces(self.model_dump(), _PUT_IN)
         return self
 
 
-def _flat(texts: Mapping[str, object], before: str = "") -> list[tuple[str, str]]:
-    found: list[tuple[str, str]] = []
-    for name, value in texts.items():
-        if isinstance(value, Mapping):
-            found += _flat(value, f"{before}{name}.")
-        else:
-            found.append((before + name, str(value)))
-    return found
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Languages:
-    """The texts of every language there is; `default` where somebody's language is not among them."""
-
-    texts: Mapping[str, ChatTexts]
-    default: str = "en"
-
-    def choose(self, language: str | None) -> ChatTexts:
-        """The texts for a language."""
-        return self.texts.get(language or self.default) or self.texts[self.default]
+class Languages(ByLanguage[ChatTexts]):
+    """The chat's texts of every language, and which language a platform means."""
 
     def known(self, platform_code: str) -> str | None:
         """The language that a platform's code means (“pt-BR”, “no”), None where there is no text for it."""
@@ -231,10 +206,5 @@ class Languages:
 
 def load_languages(folder: Path, default: str = "en") -> Languages:
     """Every language in a folder; raises ConfigurationError."""
-    texts = {path.stem: read_yaml(path, ChatTexts) for path in sorted(folder.glob("*.yaml"))}
-    if default not in texts:
-        known = ", ".join(texts) or "none"
-        raise ConfigurationError(
-            f"There are no chat texts in {default!r}.", file=folder, remedy=f"Use one of: {known}."
-        )
+    texts = read_texts(folder, ChatTexts, (default,), called="chat texts", remedy="Use one of: {known}.")
     return Languages(texts=texts, default=default)

@@ -123,8 +123,8 @@ class PersonStore(ChatStore):
 
     # --- The names of threads, in one row a person --------------------------------------------------------------------
 
-    def _list_keys(self, person: ChatIdentity) -> list[bytes]:
-        return [secret.keyed(_THREADS, person.canonical()) for secret in self.keyring]
+    def _list_keys(self, person: ChatIdentity) -> tuple[bytes, ...]:
+        return self.keyring.names(_THREADS, person.canonical())
 
     def _note(self, connection: Connection, threads: Mapping[ChatIdentity, Iterable[str]]) -> None:
         """Note threads of some people, the latest last."""

@@ -17,6 +17,7 @@ from adapters.chat.incoming import Incoming
 from adapters.chat.screen import Gone
 from adapters.chat.showing import Showing
 from adapters.chat.texts import ChatTexts
+from adapters.chat.voting import Vote
 from adapters.discord_adapter.contexts import PersonStore
 from adapters.discord_adapter.gate import Gate
 from adapters.discord_adapter.plain import plain
@@ -30,7 +31,6 @@ from adapters.discord_adapter.reading import (
     Reading,
     Seat,
     Suggest,
-    Vote,
     seat_of,
 )
 from adapters.discord_adapter.screen import DiscordScreen
@@ -217,13 +217,10 @@ class Intake:
         await interaction.response.send_modal(modal)
 
     async def _vote(self, interaction: discord.Interaction, vote: Vote) -> None:
-        """One vote a question: the first one counts, and the question is forgotten."""
-        texts, feedback = self._texts(interaction), self.dispatch.chat.feedback
+        texts = self._texts(interaction)
         thanks = texts.thumbs_thanks
         try:
-            poll = await self.store.answered_poll(PLATFORM, vote.poll)
-            if poll is not None and feedback is not None and vote.option < len(poll.options):
-                await feedback.chosen(poll.about, PLATFORM, poll.question, poll.options[vote.option][0])
+            await vote.count(self.dispatch.chat, self.store)
         except StorageError as error:
             _log.error("%s", error)
             thanks = texts.no_feedback_now

@@ -4,7 +4,7 @@ second moderator changes nothing about it."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,7 @@ import discord
 from adapters.discord_adapter.moderation_desk import lines_of
 from adapters.discord_adapter.moderation_posts import Posting
 from adapters.discord_adapter.plain import MESSAGE
+from adapters.discord_adapter.reading import filled_in
 from adapters.moderation.moderation import Moderation
 from adapters.moderation.reviews import Outcome
 from adapters.moderation.texts import ModerationTexts
@@ -44,7 +45,7 @@ class Buttons:
             do = self.posting.approve if found["deed"] == "approve" else self.posting.drop
             text = await do(found["name"], moderator, language)
         elif found["kind"] == "f":
-            words = next(_values(data.get("components") or []), "").strip()
+            words = next(filled_in(data.get("components") or []), "").strip()
             text = await self._edited(found["name"], words, moderator, said)
         else:
             outcome = Outcome.APPROVED if found["deed"] == "approve" else Outcome.DISCARDED
@@ -82,13 +83,3 @@ class Buttons:
         if reasons:
             return said.moderators.refused.format(reasons="\n".join(reasons))
         return await self._decided(name, Outcome.EDITED, words, moderator, said)
-
-
-def _values(components: list[Mapping[str, Any]]) -> Iterator[str]:
-    """What was filled in, however it is nested."""
-    for part in components:
-        if "value" in part:
-            yield str(part["value"])
-        yield from _values(list(part.get("components") or []))
-        if isinstance(part.get("component"), Mapping):
-            yield from _values([part["component"]])

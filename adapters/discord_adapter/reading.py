@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -12,6 +12,7 @@ from discord import InteractionType
 
 from adapters.chat.identity import ChatIdentity
 from adapters.chat.incoming import Incoming
+from adapters.chat.voting import Vote
 from adapters.discord_adapter.codes import Code
 from adapters.discord_adapter.gate import Where
 from adapters.discord_adapter.texts import COMMANDS
@@ -41,14 +42,6 @@ class Suggest:
 
     command: str
     typed: str
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Vote:
-    """They chose an option of a structured question; `option` counts from 0."""
-
-    poll: str
-    option: int
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -171,7 +164,7 @@ class Reading:
         custom_id = str(given["custom_id"])
         if not custom_id.startswith(FORM):
             return None
-        text = next(_values(given.get("components") or []), "")
+        text = next(filled_in(given.get("components") or []), "")
         return self._asked(interaction, seat, text, quiet=custom_id.endswith("quiet"))
 
     def _incoming(
@@ -259,14 +252,14 @@ def _suggest(given: Mapping[str, Any]) -> Suggest | None:
     return None
 
 
-def _values(components: list[Mapping[str, Any]]) -> Any:
+def filled_in(components: list[Mapping[str, Any]]) -> Iterator[str]:
     """What was filled in, in whichever form the library's and Discord's versions nest it."""
     for part in components:
         if "value" in part:
             yield str(part["value"])
-        yield from _values(list(part.get("components") or []))
+        yield from filled_in(list(part.get("components") or []))
         if isinstance(part.get("component"), Mapping):
-            yield from _values([part["component"]])
+            yield from filled_in([part["component"]])
 
 
 def _thinks(interaction: discord.Interaction) -> bool:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from string import Formatter
+from typing import TypeAlias
 
 from pydantic import Field, model_validator
 
-from engine.exceptions import ConfigurationError
-from engine.files import read_yaml
+from adapters.texts import ByLanguage, check_braces, check_keys, read_texts
 from engine.settings import Strict
 
 COMMANDS = (
@@ -80,39 +78,18 @@ class DiscordTexts(Strict):
 
     @model_validator(mode="after")
     def _complete(self) -> DiscordTexts:
-        for found, wanted, key in ((self.commands, COMMANDS, "commands"), (self.options, OPTIONS.values(), "options")):
-            if set(found) != set(wanted):
-                raise ValueError(f"{key}: missing or unknown: {', '.join(sorted(set(found) ^ set(wanted)))}")
-        for name, text in self.model_dump().items():
-            if isinstance(text, str):
-                braces = {field for _, field, _, _ in Formatter().parse(text) if field is not None}
-                if braces != _PUT_IN.get(name, frozenset()):
-                    raise ValueError(
-                        f"{name}: braces must name {', '.join(sorted(_PUT_IN.get(name, ()))) or 'nothing'}"
-                    )
+        check_keys("commands", self.commands, COMMANDS)
+        check_keys("options", self.options, OPTIONS.values())
+        # What Discord itself shows, beside commands and in forms, is never filled in.
+        check_braces(self.model_dump(exclude={"commands", "options", "modal"}), _PUT_IN)
         return self
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class DiscordLanguages:
-    """The texts of every language there is; `default` where somebody's language is not among them."""
-
-    texts: Mapping[str, DiscordTexts]
-    default: str = "en"
-
-    def choose(self, language: str | None) -> DiscordTexts:
-        """The texts for a language."""
-        return self.texts.get(language or self.default) or self.texts[self.default]
+DiscordLanguages: TypeAlias = ByLanguage[DiscordTexts]
 
 
 def load_discord_texts(folder: Path, default: str = "en") -> DiscordLanguages:
     """Every language in a folder; raises ConfigurationError."""
-    texts = {path.stem: read_yaml(path, DiscordTexts) for path in sorted(folder.glob("*.yaml"))}
-    if "en" not in texts or default not in texts:
-        known = ", ".join(texts) or "none"
-        raise ConfigurationError(
-            f"There are no Discord texts in {default!r} (and in 'en').",
-            file=folder,
-            remedy=f"Use one of: {known}; commands are named in English where no other name is given.",
-        )
-    return DiscordLanguages(texts=texts, default=default)
+    remedy = "Use one of: {known}; commands are named in English where no other name is given."
+    texts = read_texts(folder, DiscordTexts, (default, "en"), called="Discord texts", remedy=remedy)
+    return ByLanguage(texts=texts, default=default)

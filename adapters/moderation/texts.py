@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from string import Formatter
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
+from adapters.texts import named, read_texts
 from engine.exceptions import ConfigurationError
-from engine.files import read_yaml
 from engine.settings import Strict
 
 Name = Annotated[str, Field(pattern=r"^[^\W_A-Z][\w'-]{0,31}$")]
@@ -124,28 +123,26 @@ class ModerationTexts(Strict):
     names: NameTexts
     moderators: ModeratorTexts
 
+    @model_validator(mode="after")
+    def _paired(self) -> ModerationTexts:
+        self.braces()
+        return self
+
+    def braces(self) -> dict[str, frozenset[str]]:
+        """What the braces of each text name, by dotted key."""
+        return dict(named(self.model_dump()))
+
 
 def load_moderation_texts(folder: Path, default: str = "en") -> Mapping[str, ModerationTexts]:
     """Every language in a folder; raises ConfigurationError, also where one says less or other things than the default."""
-    texts = {path.stem: read_yaml(path, ModerationTexts) for path in sorted(folder.glob("*.yaml"))}
-    if default not in texts:
-        raise ConfigurationError(f"There are no texts for moderation in {default!r}.", file=folder)
-    wanted = dict(_braces(texts[default].model_dump()))
+    texts = read_texts(folder, ModerationTexts, (default,), called="texts for moderation", remedy="Add {missing}.yaml.")
+    wanted = texts[default].braces()
     for language, one in texts.items():
-        found = dict(_braces(one.model_dump()))
+        found = one.braces()
         for key in sorted(set(wanted) | set(found)):
             if wanted.get(key) != found.get(key):
-                named = ", ".join(sorted(wanted.get(key, ()))) or "nothing"
+                names = ", ".join(sorted(wanted.get(key, ()))) or "nothing"
                 problem = "It is missing, not known, or its braces are others."
-                remedy = f"In {default}.yaml they name: {named}."
+                remedy = f"In {default}.yaml they name: {names}."
                 raise ConfigurationError(problem, file=folder / f"{language}.yaml", key=key, remedy=remedy)
     return texts
-
-
-def _braces(texts: Mapping[str, object], before: str = "") -> Iterator[tuple[str, frozenset[str]]]:
-    for name, value in texts.items():
-        if isinstance(value, Mapping):
-            yield from _braces(value, f"{before}{name}.")
-        else:
-            fields = {field for _, field, _, _ in Formatter().parse(str(value)) if field is not None}
-            yield before + name, frozenset(fields)

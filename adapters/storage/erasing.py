@@ -24,7 +24,7 @@ class Names:
         """All names of one identity."""
         return cls(
             chat=keyring.chat_keys(identity),
-            asked=tuple(secret.keyed("asked", identity.canonical()) for secret in keyring),
+            asked=keyring.names("asked", identity.canonical()),
         )
 
 

@@ -11,6 +11,7 @@ import hashlib
 import hmac
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -92,4 +93,15 @@ class Keyring:
 
     def chat_keys(self, identity: ChatIdentity) -> tuple[bytes, ...]:
         """Every pseudonym under which something of a chat may lie, the present one first."""
-        return tuple(secret.keyed("chat", identity.canonical()) for secret in self)
+        return self.names("chat", identity.canonical())
+
+    def names(self, purpose: str, value: bytes) -> tuple[bytes, ...]:
+        """The pseudonyms of a value under every secret, the present one first."""
+        return tuple(secret.keyed(purpose, value) for secret in self)
+
+    def open(self, purpose: str, context: bytes, sealed: bytes) -> bytes:
+        """What was sealed under any of the secrets; raises SealBroken where none of them opens it."""
+        for secret in self:
+            with suppress(SealBroken):
+                return secret.open(purpose, context, sealed)
+        raise SealBroken

@@ -15,7 +15,8 @@ from telegram.ext import ExtBot
 from adapters.chat.dispatch import Dispatch
 from adapters.chat.incoming import Incoming
 from adapters.chat.store import ChatStore
-from adapters.telegram_adapter.updates import PLATFORM, Left, Me, Meaning, NotYours, Vote, read
+from adapters.chat.voting import Vote
+from adapters.telegram_adapter.updates import PLATFORM, Left, Me, Meaning, NotYours, read
 from engine.exceptions import StorageError
 
 _log = logging.getLogger("cafi.telegram")
@@ -47,7 +48,7 @@ class Intake:
             # Votes and farewells first: both may be repeated when a message that came with them cannot be stored.
             for one in meant:
                 if isinstance(one, Vote):
-                    await self._vote(one)
+                    await one.count(self.dispatch.chat, self.store)
                 elif isinstance(one, Left):
                     await self.store.erase(one.identity)
             await self.dispatch.take(arrived, None if last is None else (self.cursor, last))
@@ -65,13 +66,6 @@ class Intake:
         except ValueError:
             _log.warning("an update could not be read and was left out")
             return None
-
-    async def _vote(self, vote: Vote) -> None:
-        """One vote a poll: the first one counts, and the poll is forgotten."""
-        poll = await self.store.answered_poll(PLATFORM, vote.poll)
-        feedback = self.dispatch.chat.feedback
-        if poll is not None and feedback is not None and vote.option < len(poll.options):
-            await feedback.chosen(poll.about, PLATFORM, poll.question, poll.options[vote.option][0])
 
     def _later(self, press: NotYours) -> None:
         """Nobody's messages wait until somebody else has read a notice."""

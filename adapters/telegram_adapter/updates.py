@@ -15,6 +15,7 @@ from adapters.chat.identity import ChatIdentity
 from adapters.chat.incoming import Incoming
 from adapters.chat.showing import Button
 from adapters.chat.texts import COMMANDS
+from adapters.chat.voting import Vote
 
 PLATFORM = "telegram"
 ALLOWED = ("message", "edited_message", "callback_query", "poll", "my_chat_member")
@@ -40,14 +41,6 @@ class Me:
 
     id: int
     username: str
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Vote:
-    """Somebody chose an option of an anonymous poll; `option` counts from 0."""
-
-    poll: str
-    option: int
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

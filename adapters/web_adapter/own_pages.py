@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from starlette.responses import HTMLResponse, Response
 
-from adapters.chat.receipt import Receipt
+from adapters.chat.receipt import receipt_lines
 from adapters.web_adapter.house import PLATFORM, House, Refused, Visit
 from adapters.web_adapter.screen import QUIET
 from engine.exceptions import StorageError
@@ -34,8 +33,7 @@ class OwnPages:
         state = (await self.house.store.load(visit.identity)).state
         receipt = await self.house.store.erase(visit.identity)
         await self._mop_up(visit)
-        messages = 0 if state is None else max(0, len(state.session.conversation.messages) - 1)  # the welcome is ours
-        lines = list(_lines(visit, replace(receipt, messages=messages)))
+        lines = list(receipt_lines(receipt.of(state), visit.said))
         title = visit.texts.forget.done
         response = visit.page("forgotten.html", title=title, lines=lines, hours=self.house.chat.facts.idle_hours)
         return _without_cookies(visit, response)
@@ -130,16 +128,3 @@ def _without_cookies(visit: Visit, response: Response) -> Response:
     for one in visit.cookies.clear():
         response.headers.append("set-cookie", one)
     return response
-
-
-def _lines(visit: Visit, receipt: Receipt) -> Iterator[str]:
-    """What was erased, in words."""
-    said = visit.said
-    if receipt.chat:
-        yield said.forgotten_chat.format(count=receipt.messages)
-    if receipt.waiting:
-        yield said.forgotten_waiting.format(count=receipt.waiting)
-    if receipt.asked:
-        yield said.forgotten_asked
-    if receipt.polls:
-        yield said.forgotten_polls.format(count=receipt.polls)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from string import Formatter
+from typing import get_args
 
 from pydantic import model_validator
 
 from adapters.chat.texts import Languages
-from engine.exceptions import ConfigurationError
-from engine.files import read_yaml
+from adapters.crisis import Purpose
+from adapters.texts import check_braces, check_keys, read_texts
 from engine.settings import Strict
 
 _PUT_IN: Mapping[str, frozenset[str]] = {
@@ -224,27 +224,9 @@ class WebTexts(Strict):
 
     @model_validator(mode="after")
     def _whole(self) -> WebTexts:
-        purposes = {"emergency", "medical", "listening", "text", "family", "directory"}
-        if set(self.help.purposes) != purposes:
-            raise ValueError(f"help.purposes: must be {', '.join(sorted(purposes))}")
-        for name, text in _flat(self.model_dump()):
-            found = {field for _, field, _, _ in Formatter().parse(text) if field is not None}
-            if found != _PUT_IN.get(name, frozenset()):
-                wanted = ", ".join(sorted(_PUT_IN.get(name, ()))) or "nothing"
-                raise ValueError(f"{name}: braces must name {wanted}")
+        check_keys("help.purposes", self.help.purposes, get_args(Purpose))
+        check_braces(self.model_dump(), _PUT_IN)
         return self
-
-
-def _flat(texts: Mapping[str, object], before: str = "") -> list[tuple[str, str]]:
-    found: list[tuple[str, str]] = []
-    for name, value in texts.items():
-        if isinstance(value, Mapping):
-            found += _flat(value, f"{before}{name}.")
-        elif isinstance(value, tuple):
-            found += [(before + name, str(one)) for one in value]
-        else:
-            found.append((before + name, str(value)))
-    return found
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -265,11 +247,6 @@ class WebLanguages:
 
 def load_web_texts(folder: Path, chat: Languages) -> WebLanguages:
     """The page's texts in every language of the chat; raises ConfigurationError."""
-    texts = {path.stem: read_yaml(path, WebTexts) for path in sorted(folder.glob("*.yaml"))}
-    if missing := sorted(set(chat.texts) - set(texts)):
-        raise ConfigurationError(
-            f"There are no texts for the web page in {missing[0]!r}.",
-            file=folder,
-            remedy=f"Add {missing[0]}.yaml, or remove the language from config/chat.",
-        )
+    remedy = "Add {missing}.yaml, or remove the language from config/chat."
+    texts = read_texts(folder, WebTexts, sorted(chat.texts), called="texts for the web page", remedy=remedy)
     return WebLanguages(texts=texts, chat=chat)

@@ -53,6 +53,17 @@ def test_another_secret_opens_nothing() -> None:
         Secret.random().open("state", b"chat", SECRET.seal("state", b"chat", b"words"))
 
 
+def test_a_keyring_opens_what_any_of_its_secrets_sealed() -> None:
+    """Under the present and former secrets a keyring opens what each has sealed, and nothing of another one's."""
+    former = Secret.random()
+    keyring = Keyring(current=SECRET, former=(former,))
+    assert [keyring.open("state", b"chat", one.seal("state", b"chat", b"words")) for one in keyring] == [b"words"] * 2
+    assert keyring.names("poll", b"7") == (SECRET.keyed("poll", b"7"), former.keyed("poll", b"7"))
+    for sealed in (Secret.random().seal("state", b"chat", b"words"), former.seal("state", b"other", b"words")):
+        with pytest.raises(SealBroken):
+            keyring.open("state", b"chat", sealed)
+
+
 def test_the_same_words_never_look_the_same() -> None:
     """Sealing the same text twice gives different bytes."""
     assert SECRET.seal("state", b"chat", b"words") != SECRET.seal("state", b"chat", b"words")

@@ -10,7 +10,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from adapters.chat.incoming import Incoming
-from adapters.telegram_adapter.updates import Left, Me, Meaning, NotYours, Vote, read
+from adapters.chat.voting import Vote
+from adapters.telegram_adapter.updates import Left, Me, Meaning, NotYours, read
 
 ME = Me(id=7, username="cafi_bot")
 PERSON = {"id": 5, "is_bot": False, "first_name": "Anna", "language_code": "de"}
