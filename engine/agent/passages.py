@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from engine.knowledge.base import KnowledgeBase
@@ -15,6 +15,8 @@ from engine.text import fold, sentences, squash
 
 FIRST_SOURCE = 0.25
 """What the order of the search counts beside the words: the first source has all of it, the second half."""
+BEHIND = 0.15
+"""What it costs a source for each point that the search put it behind the best."""
 FIRST_PASSAGE = 0.05
 """What it counts that a passage opens its source."""
 HEADED = 0.22
@@ -42,9 +44,17 @@ class PassageRanking:
             for one in source.passages
         }
 
-    def rank(self, message: str, sources: Sequence[Source], *, headed: Collection[str] = ()) -> list[Quotation]:
+    def rank(
+        self,
+        message: str,
+        sources: Sequence[Source],
+        *,
+        trust: Mapping[str, float] | None = None,
+        headed: Collection[str] = (),
+    ) -> list[Quotation]:
         """Every passage of the sources, best first; earlier sources and earlier passages win a tie.
 
+        `trust`: what the search gave each source, 0 to 1; one far behind the best needs more words in common.
         `headed`: words, folded; where a passage shares anything with the message, one of them in its heading counts too.
         """
         pairs = [(source, passage) for source in sources for passage in source.passages]
@@ -59,6 +69,8 @@ class PassageRanking:
             said += unit.weight
             scores = [score + rarity * share for score, share in zip(scores, shares, strict=True)]
             fits = [fit + unit.weight * share for fit, share in zip(fits, shares, strict=True)]
+        given = trust or {}
+        surest = max((given.get(source.id, 0.0) for source in sources), default=0.0)
         order = {source.id: place for place, source in enumerate(sources)}
         found = [
             Quotation(
@@ -67,6 +79,7 @@ class PassageRanking:
                 fit=fit / (said or 1.0),
                 score=score / (total or 1.0)
                 + FIRST_SOURCE / (1 + order[source.id])
+                - BEHIND * (surest - given.get(source.id, surest))
                 + FIRST_PASSAGE / (1 + passage.index)
                 + (HEADED if score and not words_of(passage.heading).isdisjoint(headed) else 0.0),
             )

@@ -110,7 +110,7 @@ class QuotingAgent:
                 sure = [one for one in sources[1:] if scores[one.id] >= SURE]
                 leading = self.ranking.ordered(part, [*sure, sources[0]])
                 sources = [*leading, *(one for one in sources if one not in leading)]
-            rankings.append(self.ranking.rank(part, sources, headed=headed))
+            rankings.append(self.ranking.rank(part, sources, trust={} if number else scores, headed=headed))
         return rankings
 
     def _quote(self, task: AgentTask, chosen: Sequence[Quotation]) -> Draft:
