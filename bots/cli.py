@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from bots.discord_commands import discord_app
-from bots.eval_commands import eval_app
+from bots.evaluating.commands import eval_app
 from bots.feedback_commands import feedback_app
 from bots.kb_commands import kb_app
 from bots.options import FAILED, AgentsOption, Config, Json, Kb, application, failing_calmly, print_json

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -20,14 +22,10 @@ if TYPE_CHECKING:
 def discord_bot(chats: Chats, gate: Gate | None = None, moderation: Moderation | None = None) -> DiscordBot:
     """The bot; `gate` and `moderation` where there are moderators. Raises ConfigurationError."""
     settings = checked(chats)
-    try:
+    with discord_installed():
         from adapters.discord_adapter.adapter import DiscordBot
         from adapters.discord_adapter.contexts import PersonLimits, PersonStore
         from adapters.discord_adapter.gate import OpenGate
-    except ImportError as error:
-        raise ConfigurationError(
-            "The package 'discord.py' is not installed.", key="discord", remedy="Install cafi[discord]."
-        ) from error
     from bots.moderating import moderated
 
     session = replace(chats.application.session, platform="discord")
@@ -54,6 +52,17 @@ def discord_bot(chats: Chats, gate: Gate | None = None, moderation: Moderation |
         slow_after=limits.slow_after_seconds,
         options={} if settings.application_id is None else {"application_id": settings.application_id},
     )
+
+
+@contextmanager
+def discord_installed() -> Iterator[None]:
+    """Raise ConfigurationError where what is imported inside needs a package that is not there."""
+    try:
+        yield
+    except ImportError as error:
+        raise ConfigurationError(
+            "The package 'discord.py' is not installed.", key="discord", remedy="Install cafi[discord]."
+        ) from error
 
 
 def discord_texts(chats: Chats) -> DiscordLanguages:

@@ -18,7 +18,6 @@ from adapters.moderation.reviews import ReviewStore
 from adapters.moderation.standing import Standing, Standings
 from adapters.moderation.texts import load_moderation_texts
 from bots.chats import Chats
-from engine.exceptions import ConfigurationError
 
 if TYPE_CHECKING:
     from adapters.discord_adapter.adapter import DiscordBot
@@ -67,15 +66,11 @@ def moderated(chat: Chat, over: Moderation) -> ModeratedChat:
 
 def moderation_gate(chats: Chats) -> ModerationGate:
     """What the Discord bot asks moderation. Raises ConfigurationError."""
-    from bots.discord import checked
+    from bots.discord import checked, discord_installed
 
     settings = checked(chats)
-    try:
+    with discord_installed():
         from adapters.discord_adapter.moderation_gate import ModerationGate
-    except ImportError as error:
-        raise ConfigurationError(
-            "The package 'discord.py' is not installed.", key="discord", remedy="Install cafi[discord]."
-        ) from error
     places = frozenset(settings.channels)
     roles = frozenset(chats.application.settings.moderation.member_roles)
     return ModerationGate(

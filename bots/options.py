@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -46,6 +46,15 @@ def application(config: Path | None, kb: Path | None, agents: str | None) -> App
     if agents not in {None, "builtin", "llm", "auto"}:
         raise ConfigurationError(f"--agents is {agents!r}.", remedy="Use builtin or llm.")
     return Application(settings=read_settings(config, {"knowledge_base": kb, "agents": agents}))
+
+
+def one_of(option: str, value: str, names: Sequence[str]) -> str:
+    """The value of an option that takes one of some names; raises ConfigurationError."""
+    from engine.exceptions import ConfigurationError
+
+    if value not in names:
+        raise ConfigurationError(f"{option} is {value!r}.", remedy=f"Use {', '.join(names)}.")
+    return value
 
 
 @contextmanager

@@ -7,7 +7,6 @@ import asyncio
 import typer
 
 from bots.options import AgentsOption, Config, Kb, application, failing_calmly
-from engine.exceptions import ConfigurationError
 
 rehearse_app = typer.Typer(
     no_args_is_help=True, help="Practise on this computer: the real bot, a stand-in for the platform."
@@ -38,14 +37,11 @@ def rehearse_discord(config: Config = None, kb: Kb = None, agents: AgentsOption 
     """
     with failing_calmly():
         built = application(config, kb, agents)
+        from bots.discord import discord_installed
         from bots.logs import set_up_log
         from bots.terminal import StandardTerminal
 
-        try:
+        with discord_installed():
             from bots.rehearsing.discord import DiscordRehearsal
-        except ImportError as error:
-            raise ConfigurationError(
-                "The package 'discord.py' is not installed.", key="discord", remedy="Install cafi[discord]."
-            ) from error
         set_up_log("WARNING")
         asyncio.run(DiscordRehearsal(settings=built.settings, terminal=StandardTerminal()).run())

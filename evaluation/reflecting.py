@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import Any, get_args
 
 from engine.engine import Engine
-from engine.exceptions import ConfigurationError
 from engine.settings import Reflection
+from evaluation.choosing import chosen
 from evaluation.retrieval import Question, ask_all, figures
 
 CONFIGURED = "configured"
@@ -25,13 +25,7 @@ ARMS: Mapping[str, tuple[Reflection, ...] | None] = {
 
 def choose_arms(names: str) -> tuple[str, ...]:
     """The arms of a list with commas; raises ConfigurationError for unknown ones."""
-    wanted = tuple(dict.fromkeys(one.strip() for one in names.split(",")))
-    for name in wanted:
-        if name not in ARMS:
-            raise ConfigurationError(
-                f"There is no reflection {name!r}.", key="--reflection", remedy=f"Use some of {', '.join(ARMS)}."
-            )
-    return wanted
+    return chosen(names, {name: name for name in ARMS}, "reflection", key="--reflection", remedy="Use some of")
 
 
 def engine_of(arm: str, engine: Engine) -> Engine:

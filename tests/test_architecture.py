@@ -11,16 +11,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-# The modules of `cafi eval`; only their functions import the laboratory.
-EVAL_COMMANDS = (
-    "eval_commands.py",
-    "rating_commands.py",
-    "calibration_commands.py",
-    "facilitator_commands.py",
-    "distilling_commands.py",
-    "simulating_commands.py",
-    "report_commands.py",
-)
+# The commands of `cafi eval`; only their functions import the laboratory.
+EVAL_COMMANDS = "bots/evaluating"
 PACKAGES = ("engine", "adapters", "evaluation", "bots", "benchmarks", "tests")
 MAY_IMPORT = {
     "engine": {"engine"},
@@ -118,23 +110,23 @@ def test_each_folder_imports_only_what_the_table_allows(folder: str) -> None:
         for name, line in imported(parsed(path), path)
         if (top := name.partition(".")[0]) in PACKAGES
         and top not in allowed
-        and not (path.parent == ROOT / "bots" and path.name in EVAL_COMMANDS and top == "evaluation")
+        and not (top == "evaluation" and (ROOT / EVAL_COMMANDS) in path.parents)
     ]
     assert found == []
 
 
-@pytest.mark.parametrize("name", [one for one in EVAL_COMMANDS if (ROOT / "bots" / one).exists()])
-def test_bots_import_the_laboratory_only_when_it_is_used(name: str) -> None:
+def test_bots_import_the_laboratory_only_when_it_is_used() -> None:
     """`bots` imports `evaluation` only inside functions of the eval commands."""
-    path = ROOT / "bots" / name
-    inside = [one for one, _ in imported(parsed(path), path) if one.startswith("evaluation")]
+    paths = files_of(EVAL_COMMANDS)
     eager = [
-        place(path, node.lineno)
+        f"{place(path, line)} imports {name}"
+        for path in paths
         for node in at_import_time(parsed(path))
         if isinstance(node, ast.Import | ast.ImportFrom)
-        and any(one.partition(".")[0] == "evaluation" for one, _ in imported(node, path))
+        for name, line in imported(node, path)
+        if name.partition(".")[0] == "evaluation"
     ]
-    assert inside
+    assert any(name.startswith("evaluation.") for path in paths for name, _ in imported(parsed(path), path))
     assert eager == []
 
 

@@ -15,10 +15,9 @@ import httpx
 from adapters.web_adapter.adapter import WebBot
 from adapters.web_adapter.settings import WebSettings
 from bots.chats import Chats
-from bots.settings import SessionSettings, StorageSettings
 from bots.web import web
 from engine.models.scripted import ScriptedModel
-from tests.team import application, shipped_parts
+from tests import telegram
 
 TOKEN = "a-token-of-the-operator-that-is-long"
 
@@ -31,18 +30,7 @@ def chats_in(
     **settings: Any,
 ) -> Chats:
     """Everything around turns, with its files in a folder."""
-    built = application(
-        folder / "kb",
-        model,
-        storage=StorageSettings(url=f"sqlite:///{folder}/cafi.db"),
-        sessions=SessionSettings(
-            secret_file=folder / "secret.json", inbox_key_file=folder / "inbox.key", **(sessions or {})
-        ),
-        web=WebSettings(port=0, **(page or {})),
-        **settings,
-    )
-    vars(built).update(shipped_parts())
-    return Chats(application=built)
+    return telegram.chats_in(folder, model, sessions, web=WebSettings(port=0, **(page or {})), **settings)
 
 
 @asynccontextmanager

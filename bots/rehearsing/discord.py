@@ -20,9 +20,7 @@ from pydantic import SecretStr
 from adapters.discord_adapter.adapter import DiscordBot
 from adapters.discord_adapter.moderation_gate import ModerationGate
 from bots.chats import Chats
-from bots.compose import Application
 from bots.moderating import moderated_bot
-from bots.process import settle
 from bots.rehearsing.discord_scenes import SCENES, Scene
 from bots.rehearsing.discord_view import as_text, fields
 from bots.rehearsing.discord_world import (
@@ -34,8 +32,8 @@ from bots.rehearsing.discord_world import (
     Permission,
     Person,
 )
-from bots.rehearsing.telegram import Terminal
-from bots.settings import CafiSettings, DiscordSettings, SessionSettings, StorageSettings
+from bots.rehearsing.on_stage import OnStage, Terminal, kept_in
+from bots.settings import CafiSettings, DiscordSettings
 
 HELP = """\
 You are a member or a moderator of a community on Discord. Commands of the bot begin with /, those of this rehearsal with
@@ -165,7 +163,7 @@ class DiscordRehearsal:
         if self._agreed:
             return
         welcome = await self._slash("/ask hello").reply(seconds=WAIT_SECONDS)
-        label = self._bot.chat.languages.choose("en").buttons.consent
+        label = self._running.bot.chat.languages.choose("en").buttons.consent
         if label in welcome.buttons:
             self._member.press(welcome, label)
         await self._show(silently=True)
@@ -219,7 +217,7 @@ class DiscordRehearsal:
             new = self._new()
             for text in new if not silently else ():
                 self.terminal.write(text)
-            if new or self._bot.dispatch.busy or self._working():
+            if new or self._running.bot.dispatch.busy or self._working():
                 quiet_since = loop.time()
         opened = self._opened
         if opened is not None and opened.modal is not None and opened is not self._told:
@@ -253,17 +251,16 @@ class DiscordRehearsal:
     # --- The bot ----------------------------------------------------------------------------------------------------
 
     async def _start(self) -> None:
-        application = Application(settings=self._configured())
-        chats = Chats(application=application)
-        settle(application.session.engine)
-        await chats.begin()
+        running = await OnStage.begin(self._configured(), self._built)
+        self._running = running
+        self._stack.push_async_callback(running.stop)
+        await self._server.wait_for(lambda: running.bot.is_ready or running.task.done(), seconds=WAIT_SECONDS)
+
+    def _built(self, chats: Chats) -> DiscordBot:
         bot = moderated_bot(chats)
         bot.options = {"guild_ready_timeout": 0.05}
         self._quicken(bot)
-        self._bot, self._application = bot, application
-        self._task = asyncio.create_task(bot.run())
-        self._stack.push_async_callback(self._stop, bot, application, self._task)
-        await self._server.wait_for(lambda: bot.is_ready or self._task.done(), seconds=WAIT_SECONDS)
+        return bot
 
     def _configured(self) -> CafiSettings:
         folder = self._folder
@@ -276,10 +273,7 @@ class DiscordRehearsal:
                     moderator_roles=(self._role.id,),
                 ),
                 "moderation": self.settings.moderation.model_copy(update={"file": folder / "standing.json"}),
-                "storage": StorageSettings(url=f"sqlite:///{folder}/cafi.db"),
-                "sessions": SessionSettings(
-                    secret_file=folder / "secret.json", inbox_key_file=folder / "inbox.key", messages_a_minute=60
-                ),
+                **kept_in(folder, messages_a_minute=60),
             }
         )
 
@@ -293,13 +287,8 @@ class DiscordRehearsal:
         now = queue.now
         queue.now = lambda: now() + self._passed
 
-    async def _stop(self, bot: DiscordBot, application: Application, task: asyncio.Task[None]) -> None:
-        bot.stopping.set()
-        await task
-        await application.closing.aclose()
-
     async def _restart(self) -> None:
-        await self._stop(self._bot, self._application, self._task)
+        await self._running.stop()
         await self._start()
         self.terminal.write("The bot has been stopped and started again.")
 

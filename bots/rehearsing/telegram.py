@@ -12,17 +12,15 @@ from collections.abc import Iterable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
 
 from pydantic import SecretStr
 
 from adapters.telegram_adapter.adapter import TelegramBot
 from bots.chats import Chats
-from bots.compose import Application
-from bots.process import settle
+from bots.rehearsing.on_stage import OnStage, Terminal, kept_in
 from bots.rehearsing.telegram_world import Chat, NotPossible, Person, Shown, TelegramServer
 from bots.running import telegram
-from bots.settings import CafiSettings, SessionSettings, StorageSettings, TelegramSettings
+from bots.settings import CafiSettings, TelegramSettings
 
 HELP = """\
 Write as a person would on Telegram. Commands of the bot begin with /, those of this rehearsal with a colon:
@@ -33,18 +31,6 @@ Write as a person would on Telegram. Commands of the bot begin with /, those of 
   :block        block the bot, then unblock it               :help  this list     :quit  leave"""
 WAIT_SECONDS = 90.0
 QUIET_SECONDS = 0.3
-
-
-class Terminal(Protocol):
-    """Where lines come from and go to."""
-
-    async def read(self) -> str | None:
-        """The next line, or None at the end of input."""
-        ...
-
-    def write(self, text: str) -> None:
-        """Show text."""
-        ...
 
 
 @dataclass(kw_only=True)
@@ -142,7 +128,7 @@ class TelegramRehearsal:
             new = self._new()
             for message in new:
                 self.terminal.write(_as_text(message))
-            if new or self._server.pending() or self._bot.dispatch.busy:
+            if new or self._server.pending() or self._running.bot.dispatch.busy:
                 quiet_since = loop.time()
 
     def _new(self) -> list[Shown]:
@@ -166,35 +152,22 @@ class TelegramRehearsal:
     # --- The bot ----------------------------------------------------------------------------------------------------
 
     async def _start(self) -> None:
-        settings = self.settings.model_copy(
-            update={
-                "telegram": TelegramSettings(token=SecretStr(self._server.token), base_url=self._server.base_url),
-                "storage": StorageSettings(url=f"sqlite:///{self._folder}/cafi.db"),
-                "sessions": SessionSettings(
-                    secret_file=self._folder / "secret.json", inbox_key_file=self._folder / "inbox.key"
-                ),
-            }
-        )
-        application = Application(settings=settings)
-        chats = Chats(application=application)
-        settle(application.session.engine)
-        await chats.begin()
-        bot = telegram(chats)
-        if not isinstance(bot, TelegramBot):
-            raise TypeError
-        self._bot, self._application = bot, application
-        self._task = asyncio.create_task(bot.run())
-        self._stack.push_async_callback(self._stop, bot, application, self._task)
-
-    async def _stop(self, bot: TelegramBot, application: Application, task: asyncio.Task[None]) -> None:
-        bot.stopping.set()
-        await task
-        await application.closing.aclose()
+        account = TelegramSettings(token=SecretStr(self._server.token), base_url=self._server.base_url)
+        settings = self.settings.model_copy(update={"telegram": account, **kept_in(self._folder)})
+        self._running = await OnStage.begin(settings, _built)
+        self._stack.push_async_callback(self._running.stop)
 
     async def _restart(self) -> None:
-        await self._stop(self._bot, self._application, self._task)
+        await self._running.stop()
         await self._start()
         self.terminal.write("The bot has been stopped and started again.")
+
+
+def _built(chats: Chats) -> TelegramBot:
+    bot = telegram(chats)
+    if not isinstance(bot, TelegramBot):
+        raise TypeError
+    return bot
 
 
 def _as_text(message: Shown) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from engine.exceptions import ConfigurationError
 from engine.filter import FilterPlan
+from evaluation.choosing import chosen
 
 ON, OFF = "on", "off"
 NO_JUDGES = FilterPlan(preliminary=False, chief=False, refiner=False, reminders=False)
@@ -26,10 +26,5 @@ ARMS: Mapping[str, FilterPlan] = MappingProxyType(
 
 def choose_arms(names: str) -> tuple[str, ...]:
     """The arms of a list with commas, or `all`; raises ConfigurationError for unknown ones."""
-    wanted = tuple(ARMS) if names == "all" else tuple(dict.fromkeys(one.strip() for one in names.split(",")))
-    for name in wanted:
-        if name not in ARMS:
-            raise ConfigurationError(
-                f"There is no arm {name!r}.", key="--arms", remedy=f"Use all, or some of {', '.join(ARMS)}."
-            )
-    return wanted
+    every = {name: name for name in ARMS}
+    return tuple(ARMS) if names == "all" else chosen(names, every, "arm", key="--arms", remedy="Use all, or some of")

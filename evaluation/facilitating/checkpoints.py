@@ -14,6 +14,7 @@ from engine.engine import Engine
 from engine.exceptions import ConfigurationError
 from engine.settings import Strict
 from engine.types import Conversation, Message, Role
+from evaluation.choosing import chosen
 from evaluation.rows import read_rows
 
 SHIPPED = Path(__file__).resolve().parent.parent / "data" / "checkpoints.jsonl"
@@ -98,13 +99,4 @@ def choose_starts(rows: Sequence[Checkpoint], names: str, file: Path) -> tuple[C
     if names in {"own", "all"}:
         return tuple(rows)
     known = {one.id: one for one in rows}
-    wanted = tuple(dict.fromkeys(one.strip() for one in names.split(",")))
-    for name in wanted:
-        if name not in known:
-            raise ConfigurationError(
-                f"There is no start conversation {name!r}.",
-                file=file,
-                key="--starts",
-                remedy=f"Use own, all, or {', '.join(known)}.",
-            )
-    return tuple(known[name] for name in wanted)
+    return chosen(names, known, "start conversation", key="--starts", remedy="Use own, all, or", file=file)

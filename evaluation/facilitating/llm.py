@@ -10,8 +10,7 @@ from pydantic import BaseModel, ConfigDict
 from engine.exceptions import ModelOutputError
 from engine.models.calling import PromptedModel
 from engine.models.ledger import Ledger
-from engine.types import Role
-from evaluation.facilitating.protocol import FacilitatorTask
+from evaluation.facilitating.protocol import FacilitatorTask, earlier
 
 GIVEN = frozenset({"assistant", "facilitator", "earlier"})
 """The variables the facilitator's prompt may ask for."""
@@ -45,9 +44,7 @@ class LlmFacilitator:
                     "manner": self._manner(task),
                     "step": task.step,
                 },
-                "earlier": [
-                    {"who": "you" if one.role is Role.USER else "chatbot", "text": one.content} for one in task.seen
-                ],
+                "earlier": earlier(task.seen),
             },
             FacilitatedOutput,
             ledger,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from engine.models.ledger import Ledger
-from engine.types import Message
+from engine.types import Message, Role
 from evaluation.facilitating.roles import FacilitatorRole
 
 
@@ -22,6 +22,11 @@ class FacilitatorTask:
     step: int
     seen: tuple[Message, ...]
     conversation: int = 1
+
+
+def earlier(seen: tuple[Message, ...]) -> list[dict[str, str]]:
+    """A conversation as it stands in the prompt of a model that writes to the chatbot."""
+    return [{"who": "you" if one.role is Role.USER else "chatbot", "text": one.content} for one in seen]
 
 
 class Facilitator(Protocol):

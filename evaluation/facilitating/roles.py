@@ -7,9 +7,9 @@ from pathlib import Path
 
 from pydantic import Field, field_validator
 
-from engine.exceptions import ConfigurationError
 from engine.files import read_yaml
 from engine.settings import Strict
+from evaluation.choosing import chosen
 
 SHIPPED = Path(__file__).resolve().parent.parent / "data" / "facilitators.yaml"
 STUDY = ("social_activism", "social_interaction", "diet")
@@ -62,12 +62,5 @@ class FacilitatorFile(Strict):
         known = {role.id: role for role in self.facilitators}
         if names == "all":
             return self.facilitators
-        wanted = STUDY if names == "study" else tuple(dict.fromkeys(one.strip() for one in names.split(",")))
-        for name in wanted:
-            if name not in known:
-                raise ConfigurationError(
-                    f"There is no facilitator {name!r}.",
-                    key="--roles",
-                    remedy=f"Use all, study, or {', '.join(known)}.",
-                )
-        return tuple(known[name] for name in wanted)
+        wanted = ",".join(STUDY) if names == "study" else names
+        return chosen(wanted, known, "facilitator", key="--roles", remedy="Use all, study, or")

@@ -13,6 +13,7 @@ from pydantic import Field, model_validator
 from engine.exceptions import ConfigurationError
 from engine.files import read_yaml
 from engine.settings import Strict
+from evaluation.choosing import chosen
 
 SHIPPED = Path(__file__).resolve().parent.parent / "data" / "personas"
 LEAST = 8
@@ -106,13 +107,7 @@ def choose_personas(names: str, folder: Path = SHIPPED) -> tuple[Persona, ...]:
     known = _by_id(paths)
     if names == "all":
         return tuple(known.values())
-    wanted = tuple(dict.fromkeys(one.strip() for one in names.split(",")))
-    for name in wanted:
-        if name not in known:
-            raise ConfigurationError(
-                f"There is no persona {name!r}.", key="--personas", remedy=f"Use all, or some of {', '.join(known)}."
-            )
-    return tuple(known[name] for name in wanted)
+    return chosen(names, known, "persona", key="--personas", remedy="Use all, or some of")
 
 
 def _by_id(paths: Iterable[Path]) -> dict[str, Persona]:

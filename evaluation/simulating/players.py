@@ -10,6 +10,7 @@ from engine.exceptions import ModelOutputError
 from engine.models.calling import PromptedModel
 from engine.models.ledger import Ledger
 from engine.types import Message, Role
+from evaluation.facilitating.protocol import earlier
 from evaluation.simulating.personas import Due, Persona
 from evaluation.simulating.protocol import PersonaTask, Said
 
@@ -73,9 +74,7 @@ class LlmPlayer:
                     "step": task.step,
                     "moment": "" if moment is None else moment.what,
                 },
-                "earlier": [
-                    {"who": "you" if one.role is Role.USER else "chatbot", "text": one.content} for one in task.seen
-                ],
+                "earlier": earlier(task.seen),
             },
             PersonaOutput,
             ledger,

@@ -7,12 +7,12 @@ from typing import Self
 
 from bots.rehearsing.discord_world import DiscordServer
 from tests.discord import BEGIN, Room, running
-from tests.drivers.protocol import Driver, words
+from tests.drivers.private import PrivateDriver
 
 BUTTONS = {"simpler": "Simpler", "shorter": "Shorter", "safe": "It was a question, I am safe", "consent": BEGIN}
 
 
-class DiscordDriver(Driver):
+class DiscordDriver(PrivateDriver):
     """Direct messages, over the stand-in for gateway and REST."""
 
     async def __aenter__(self) -> Self:
@@ -22,11 +22,11 @@ class DiscordDriver(Driver):
         self._bot = await self._stack.enter_async_context(running(self._fake, self.folder, self.model, **self.settings))
         return self
 
-    async def __aexit__(self, *exc: object) -> None:
-        await self._stack.aclose()
+    def shown(self) -> list[str]:
+        return [one.content for one in self._fake.bot_messages(self._anna)]
 
-    async def say(self, text: str) -> list[str]:
-        return await self.flood([text])
+    def write(self, text: str) -> None:
+        self._anna.write(self._anna, text)
 
     async def use(self, command: str) -> list[str]:
         before = len(self._fake.bot_messages(self._anna))
@@ -36,15 +36,4 @@ class DiscordDriver(Driver):
             self._anna.press(shown, label)
         else:
             self._anna.slash(self._anna, command)
-        return await self._settled(before)
-
-    async def flood(self, texts: list[str]) -> list[str]:
-        before = len(self._fake.bot_messages(self._anna))
-        for text in texts:
-            self._anna.write(self._anna, text)
-        return await self._settled(before)
-
-    async def _settled(self, before: int) -> list[str]:
-        await self._fake.wait_for(lambda: len(self._fake.bot_messages(self._anna)) > before)
-        await self._bot.dispatch.idle()
-        return [words(one.content) for one in self._fake.bot_messages(self._anna)[before:]]
+        return await self.settled(before)

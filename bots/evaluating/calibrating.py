@@ -10,13 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
 
 import typer
 
-from bots.calibration_tables import show
-from bots.options import FAILED, AgentsOption, Config, Json, Kb, application, failing_calmly, print_json
+from bots.options import FAILED, AgentsOption, Config, Json, Kb, application, failing_calmly, one_of, print_json
 from bots.progress import progress
 
 if TYPE_CHECKING:
     from bots.compose import Application
-    from engine.models.protocol import ChatModel
     from evaluation.calibration.comparing import Variant
     from evaluation.calibration.figures import Findings
     from evaluation.calibration.gate import Bars
@@ -76,6 +74,7 @@ def calibrate(
 
     Example: cafi eval calibrate --replay evaluation/data/recordings --bars evaluation/data/bars.yaml
     """
+    from bots.evaluating.calibration_tables import show
     from evaluation.calibration.comparing import read_variants
     from evaluation.calibration.gate import Bars
     from evaluation.calibration.scenarios import SHIPPED, read_labelled
@@ -112,8 +111,7 @@ def _sensible(tiers: str, *, record: Path | None, replay: Path | None, compare: 
     from engine.exceptions import ConfigurationError
     from evaluation.calibration.trials import Tiers
 
-    if tiers not in get_args(Tiers):
-        raise ConfigurationError(f"--tiers is {tiers!r}.", remedy=f"Use {', '.join(get_args(Tiers))}.")
+    one_of("--tiers", tiers, get_args(Tiers))
     if sum(one is not None for one in (record, replay, compare)) > 1:
         raise ConfigurationError("--record, --replay and --compare do not go together.", remedy="Use one of them.")
     if bars and (compare or record):
@@ -134,10 +132,11 @@ def _live(
         raise ConfigurationError("--bars are for --replay and for built-in judges.", remedy="Use --agents builtin.")
     if record is None:
         return Asked(name="configured", running=base, rows=rows, tiers=tiers)
+    from bots.evaluating.judging import with_model
     from evaluation.calibration.recording import RecordingModel
 
     recorder = RecordingModel(base.chat_model, record, _head(base, answered_by))
-    running = _with(base, recorder)
+    running = with_model(base, recorder)
     running.closing = base.closing
     return Asked(name=record.name, running=running, rows=rows, tiers=tiers, file=record, ending=recorder.close)
 
@@ -146,6 +145,7 @@ def _replayed(
     base: Application, rows: Sequence[LabelledReply], tiers: Tiers, path: Path, bars: Bars | None
 ) -> list[Asked]:
     """The built-in judges, and the judges of each recording."""
+    from bots.evaluating.judging import with_model
     from evaluation.calibration.gate import BUILTIN, recordings_in
     from evaluation.calibration.recording import Recording, ReplayModel
     from evaluation.calibration.scenarios import sample
@@ -156,7 +156,7 @@ def _replayed(
         asked.append(
             Asked(
                 name=file.name,
-                running=_with(base, ReplayModel(Recording.read(file))),
+                running=with_model(base, ReplayModel(Recording.read(file))),
                 rows=sample(rows, own.sample) if own else rows,
                 tiers=own.tiers if own else tiers,
                 file=file,
@@ -179,12 +179,6 @@ def _variant(base: Application, one: Variant, rows: Sequence[LabelledReply], tie
     return Asked(
         name=one.name, running=Application(settings=settings.model_copy(update=changes)), rows=rows, tiers=tiers
     )
-
-
-def _with(base: Application, model: ChatModel) -> Application:
-    from bots.compose import Application
-
-    return Application(settings=base.settings, model=model)
 
 
 def _head(base: Application, answered_by: str) -> Head:
@@ -218,25 +212,16 @@ async def _measured(asked: Iterable[Asked], repeat: int, worst: int) -> dict[str
 
 
 async def _findings(one: Asked, repeat: int) -> Findings:
-    from engine.rules import RuleBook
+    from bots.evaluating.judging import judging, rule_book
     from evaluation.calibration.figures import Findings
     from evaluation.calibration.scenarios import expect_rules
     from evaluation.calibration.trials import Subject, ask_all, questions
-    from evaluation.judges import Judging
 
     running = one.running
     async with running.closing:
-        assistant = running.assistant(running.settings.assistant)
-        rules = RuleBook.load(running.settings.config_folder / "rules", assistant.settings.rules)
+        rules, private = rule_book(running), running.assistant(running.settings.assistant).private
         expect_rules(one.rows, rules)
-        judging = Judging(
-            team=assistant.teams[0],
-            knowledge=assistant.knowledge,
-            assistant=assistant.settings,
-            stakes=running.stakes,
-            parallel=running.settings.parallel,
-        )
-        subject = Subject(name=one.name, judging=judging, tiers=one.tiers, private=assistant.private)
+        subject = Subject(name=one.name, judging=judging(running), tiers=one.tiers, private=private)
         try:
             with progress(one.name, questions(one.rows, subject, repeat)) as advance:
                 trials = await ask_all(one.rows, subject, repeat=repeat, progress=advance)

@@ -5,28 +5,28 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
+from typing import Annotated, Any, cast, get_args
 
 import typer
 
-from bots.calibration_commands import calibrate
-from bots.distilling_commands import distilling_app
-from bots.facilitator_commands import facilitator_app
-from bots.options import AgentsOption, Config, Json, Kb, application, failing_calmly, print_json
+from bots.evaluating.calibrating import calibrate
+from bots.evaluating.distilling import distilling_app
+from bots.evaluating.facilitating import facilitator_app
+from bots.evaluating.generating import generating_app
+from bots.evaluating.rating import rating_app
+from bots.evaluating.reporting import report
+from bots.evaluating.simulating import Reflection, show_reflection, simulate
+from bots.evaluating.specificity import specificity_app
+from bots.options import AgentsOption, Config, Json, Kb, application, failing_calmly, one_of, print_json
 from bots.progress import progress
-from bots.rating_commands import rating_app
-from bots.report_commands import report
-from bots.simulating_commands import Reflection, show_reflection, simulate
-
-if TYPE_CHECKING:
-    from bots.compose import Application
-    from evaluation.judges import Judging
 
 eval_app = typer.Typer(no_args_is_help=True, help="Measure urgency, retrieval and judges on labelled cases.")
 eval_app.add_typer(rating_app)
+eval_app.add_typer(generating_app)
 eval_app.add_typer(distilling_app)
 eval_app.command()(calibrate)
 eval_app.add_typer(facilitator_app)
+eval_app.add_typer(specificity_app)
 eval_app.command()(simulate)
 eval_app.command()(report)
 Details = Annotated[bool, typer.Option("--details", help="Add every verdict to the JSON.")]
@@ -129,14 +129,16 @@ def judges(
 
     Example: cafi eval judges --scenarios scenarios.jsonl --kb my_manual --agents builtin --json
     """
-    from evaluation.judges import measure, read_scenarios
+    from bots.evaluating.judging import judging
+    from evaluation.judges import Tiers, measure, read_scenarios
 
     async def run() -> dict[str, Any]:
         running = application(config, kb, agents)
         async with running.closing:
             rows = read_scenarios(scenarios)
             with progress("scenarios", len(rows)) as advance:
-                return await measure(rows, _judging(running, tiers), advance)
+                chosen = cast(Tiers, one_of("--tiers", tiers, get_args(Tiers)))
+                return await measure(rows, judging(running, chosen), advance)
 
     with failing_calmly():
         result = asyncio.run(run())
@@ -172,24 +174,6 @@ def conversations(
         if not details:
             result.pop("transcripts", None)
         _report(result, as_json)
-
-
-def _judging(running: Application, tiers: str) -> Judging:
-    """The configured judges over the knowledge base of the default assistant."""
-    from engine.exceptions import ConfigurationError
-    from evaluation.judges import Judging, Tiers
-
-    if tiers not in get_args(Tiers):
-        raise ConfigurationError(f"--tiers is {tiers!r}.", remedy=f"Use {', '.join(get_args(Tiers))}.")
-    assistant = running.assistant(running.settings.assistant)
-    return Judging(
-        team=assistant.teams[0],
-        knowledge=assistant.knowledge,
-        assistant=assistant.settings,
-        stakes=running.stakes,
-        tiers=cast(Tiers, tiers),
-        parallel=running.settings.parallel,
-    )
 
 
 def _report(result: dict[str, Any], as_json: bool) -> None:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bots.options import Json, failing_calmly, print_json
-from bots.writing import write_page
 
 if TYPE_CHECKING:
     from evaluation.reporting.document import Report
@@ -44,6 +43,7 @@ def report(
 
     Example: cafi eval report --transcripts runs/first --ratings ratings.jsonl --out report.html --markdown report.md
     """
+    from bots.writing import write_page
     from evaluation.rating.scoring import Scoring
     from evaluation.reporting.assembling import assemble
     from evaluation.reporting.given import Named, read

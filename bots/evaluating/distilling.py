@@ -1,4 +1,4 @@
-"""`cafi eval generate`, `distil` and `compare`: scenarios written anew, students trained on them, and both compared."""
+"""`cafi eval distil` and `compare`: students trained on scenarios, and compared with their teacher."""
 
 from __future__ import annotations
 
@@ -10,23 +10,16 @@ from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
 
 import typer
 
-from bots.distilling_tables import show_compared, show_distilled
-from bots.options import AgentsOption, Config, Json, Kb, application, failing_calmly, print_json
+from bots.options import Config, Json, Kb, application, failing_calmly, one_of, print_json
 from bots.progress import progress
-from bots.writing import write_bytes, write_page
 
 if TYPE_CHECKING:
     from bots.compose import Application
-    from engine.attempt import Assistant
     from engine.judges.student import Student
-    from engine.knowledge.source import Source
-    from engine.models.protocol import ChatModel
-    from engine.rules import Rule, RuleBook
     from engine.settings import Price
     from evaluation.calibration.scenarios import LabelledReply
     from evaluation.calibration.trials import Tier
     from evaluation.distilling.lessons import LabelledCase
-    from evaluation.distilling.proposals import Writer
     from evaluation.distilling.training import Aim
     from evaluation.judges import Judging
 
@@ -36,78 +29,6 @@ Scenarios = Annotated[
 ]
 JudgeOption = Annotated[str, typer.Option(help="source_fidelity, unsupported_claims or role_and_tone.", metavar="NAME")]
 TierOption = Annotated[str, typer.Option(help="Which of the teacher's judges: chief or preliminary.", metavar="NAME")]
-
-
-@distilling_app.command()
-def generate(
-    out: Annotated[
-        Path, typer.Option(help="Scenarios for training; .test and .journal files go beside it.", metavar="FILE")
-    ],
-    per: Annotated[int, typer.Option(help="Scenarios for each source and rule.", min=2, metavar="N")] = 2,
-    sources: Annotated[str, typer.Option(help="Ids with commas; all if not given.", metavar="A,B,C")] = "",
-    rules: Annotated[str, typer.Option(help="Ids with commas; all if not given.", metavar="A,B,C")] = "",
-    test_share: Annotated[float, typer.Option(help="Share of the sources kept for measuring.", min=0, max=0.9)] = 0.2,
-    calls: Annotated[int, typer.Option(help="Most requests of this run.", min=1, metavar="N")] = 1000,
-    tokens: Annotated[int, typer.Option(help="Most tokens of this run, in and out.", min=1, metavar="N")] = 2_000_000,
-    config: Config = None,
-    kb: Kb = None,
-    agents: AgentsOption = None,
-    as_json: Json = False,
-) -> None:
-    """Write labelled scenarios from sources and rules, half of them acceptable; goes on where it stopped.
-
-    Example: cafi eval generate --out scenarios/new.jsonl --per 4 --agents builtin
-    """
-    with failing_calmly():
-        running = application(config, kb, agents)
-        result = asyncio.run(_generated(running, out, per, sources, rules, test_share, calls, tokens))
-    if as_json:
-        print_json(result)
-        return
-    train, test = result["train"], result["test"]
-    typer.echo(f"{result['scenarios']} scenarios, {result['to_accept']} to accept and {result['to_flag']} to flag.")
-    typer.echo(f"{train['scenarios']} in {train['file']}, {test['scenarios']} of other sources in {test['file']}.")
-    for reason, count in result["refused"].items():
-        typer.echo(f"Refused: {count} {reason}.")
-    if result["stopped"]:
-        typer.echo(f"cafi: Not everything is written: {result['stopped']}. The same command goes on.", err=True)
-
-
-async def _generated(
-    running: Application,
-    out: Path,
-    per: int,
-    sources: str,
-    rules: str,
-    test_share: float,
-    calls: int,
-    tokens: int,
-) -> dict[str, Any]:
-    from engine.models.ledger import Ledger
-    from engine.rules import RuleBook
-    from engine.settings import Budget
-    from evaluation.calibration.scenarios import SHIPPED, read_labelled
-    from evaluation.distilling.admitting import Admission
-    from evaluation.distilling.generating import Files, Generating
-
-    async with running.closing:
-        assistant = running.assistant(running.settings.assistant)
-        book = RuleBook.load(running.settings.config_folder / "rules", assistant.settings.rules)
-        wanted = _picked(assistant, sources)
-        admission = Admission(knowledge=assistant.knowledge, lexicon=running.lexicon)
-        admission.keep_apart(row.reply for row in read_labelled(SHIPPED))
-        run = Generating(
-            writer=_writer(running, assistant, test_share),
-            admission=admission,
-            files=Files(train=out),
-            per=per,
-            test_share=test_share,
-            parallel=running.settings.parallel,
-            ledger=Ledger(budget=Budget(calls=calls, tokens=tokens, seconds=7 * 24 * 3600)),
-        )
-        asked = _asked(book, rules)
-        with progress("pieces", len(wanted) * len(asked)) as advance:
-            return await run.run(wanted, asked, advance)
 
 
 @distilling_app.command()
@@ -136,6 +57,7 @@ def distil(
 
     Example: cafi eval distil --scenarios evaluation/data/scenarios --scenarios new.jsonl --out student.bin
     """
+    from bots.evaluating.distilling_tables import show_distilled
     from engine.exceptions import ConfigurationError
 
     with failing_calmly():
@@ -167,6 +89,7 @@ def compare(
 
     Example: cafi eval compare --teacher builtin --student student.bin --scenarios new.test.jsonl
     """
+    from bots.evaluating.distilling_tables import show_compared
     from engine.judges.student import Student
 
     with failing_calmly():
@@ -197,22 +120,24 @@ class _School:
         export: Path | None,
     ) -> dict[str, Any]:
         """Train and write what is asked for."""
+        from bots.evaluating.judging import judging, rule_book
+        from bots.writing import write_bytes
         from engine.judges.protocol import applicable
         from engine.judges.signs import SignReader
         from evaluation.distilling.lessons import concerning, lessons
         from evaluation.distilling.training import BITS, distilled
         from evaluation.distilling.verdicts import flags_of, said_by
 
-        judging, cases = self._judging(self.running), self._cases(paths)
+        judges, cases = judging(self.running), self._cases(paths)
         said, result = None, dict[str, Any]()
         if teacher is not None:
             mine = [one for one in cases if self.judge in applicable(one.case)]
             said, result = await self._taught([one.row for one in mine], teacher, export)
         else:
-            mine = concerning(cases, self.judge, self._rules())
+            mine = concerning(cases, self.judge, rule_book(self.running))
         if out is None:
             return result
-        baseline = flags_of((await said_by(self.judge, "chief", [one.row for one in mine], judging)).values())
+        baseline = flags_of((await said_by(self.judge, "chief", [one.row for one in mine], judges)).values())
         reader = SignReader(judge=self.judge, lexicon=self.running.lexicon, bits=BITS.get(self.judge, 0))
         with progress("students", 25) as advance:
             found = distilled(
@@ -230,12 +155,14 @@ class _School:
         self, rows: Sequence[LabelledReply], teacher: Path, export: Path | None
     ) -> tuple[dict[str, bool], dict[str, Any]]:
         """What a recorded teacher flags, and its requests and answers where they are wanted."""
+        from bots.evaluating.judging import judging, with_model
+        from bots.writing import write_page
         from evaluation.calibration.recording import Recording, ReplayModel
         from evaluation.distilling.exporting import as_lines
         from evaluation.distilling.verdicts import NotingModel, flags_of, said_by
 
         model = NotingModel(model=ReplayModel(Recording.read(teacher)))
-        trials = await said_by(self.judge, self.tier, rows, self._judging(_with(self.running, model)))
+        trials = await said_by(self.judge, self.tier, rows, judging(with_model(self.running, model)))
         flags = flags_of(trials.values())
         result: dict[str, Any] = {
             "teacher": str(teacher),
@@ -251,6 +178,7 @@ class _School:
 
     async def compared(self, student: Student, teacher: str, paths: Sequence[Path]) -> dict[str, Any]:
         """Both on the same scenarios."""
+        from bots.evaluating.judging import judging, rule_book
         from engine.judges.protocol import applicable
         from engine.judges.student import StudentJudge
         from engine.types import Tier as ModelTier
@@ -265,53 +193,32 @@ class _School:
             judge=self.judge,
             cases=cases,
             teacher=await said_by(self.judge, self.tier, rows, taught),
-            student=await said_by(self.judge, "preliminary", rows, with_judge(self._judging(self.running), pupil)),
+            student=await said_by(self.judge, "preliminary", rows, with_judge(judging(self.running), pupil)),
             outside=frozenset(one.row.id for one in cases if pupil.outside(one.case)),
         )
-        return {"teacher": teacher, "threshold": student.head.threshold} | compared(pair, student, self._rules(), price)
+        return {"teacher": teacher, "threshold": student.head.threshold} | compared(
+            pair, student, rule_book(self.running), price
+        )
 
     def _teacher(self, teacher: str) -> tuple[Judging, Price | None]:
+        from bots.evaluating.judging import judging, with_model
         from engine.settings import Price
         from evaluation.calibration.recording import Recording, ReplayModel
 
         if teacher == "builtin":
-            return self._judging(self.running), Price(prompt=0, cached=0, completion=0)
+            return judging(self.running), Price(prompt=0, cached=0, completion=0)
         recording = Recording.read(Path(teacher))
         name = recording.head.small if self.tier == "preliminary" else recording.head.large
-        return self._judging(_with(self.running, ReplayModel(recording))), self.running.prices.get(name)
+        return judging(with_model(self.running, ReplayModel(recording))), self.running.prices.get(name)
 
     def _cases(self, paths: Sequence[Path]) -> list[LabelledCase]:
+        from bots.evaluating.judging import judging, rule_book
         from evaluation.calibration.scenarios import expect_rules
         from evaluation.distilling.lessons import read_cases
 
-        cases = read_cases(paths, self._judging(self.running))
-        expect_rules([one.row for one in cases], self._rules())
+        cases = read_cases(paths, judging(self.running))
+        expect_rules([one.row for one in cases], rule_book(self.running))
         return cases
-
-    def _judging(self, running: Application) -> Judging:
-        from evaluation.judges import Judging
-
-        assistant = running.assistant(running.settings.assistant)
-        return Judging(
-            team=assistant.teams[0],
-            knowledge=assistant.knowledge,
-            assistant=assistant.settings,
-            stakes=running.stakes,
-            parallel=running.settings.parallel,
-        )
-
-    def _rules(self) -> RuleBook:
-        from engine.rules import RuleBook
-
-        running = self.running
-        names = running.assistant_settings(running.settings.assistant).rules
-        return RuleBook.load(running.settings.config_folder / "rules", names)
-
-
-def _with(base: Application, model: ChatModel) -> Application:
-    from bots.compose import Application
-
-    return Application(settings=base.settings, model=model)
 
 
 def _aim(sensitivity: float | None, specificity: float | None) -> Aim:
@@ -324,65 +231,16 @@ def _aim(sensitivity: float | None, specificity: float | None) -> Aim:
 
 def _judge(name: str) -> str:
     from bots.compose import JUDGES
-    from engine.exceptions import ConfigurationError
 
-    if name not in JUDGES:
-        raise ConfigurationError(f"--judge is {name!r}.", remedy=f"Use {', '.join(JUDGES)}.")
-    return name
+    return one_of("--judge", name, JUDGES)
 
 
 def _tier(name: str) -> Tier:
-    from engine.exceptions import ConfigurationError
     from evaluation.calibration.trials import Tier
 
-    if name not in get_args(Tier):
-        raise ConfigurationError(f"--tier is {name!r}.", remedy=f"Use {', '.join(get_args(Tier))}.")
-    return cast("Tier", name)
+    return cast("Tier", one_of("--tier", name, get_args(Tier)))
 
 
 def _in_words(paths: Iterable[Path], teacher: Path | None) -> str:
     said = f"verdicts of {teacher.name}" if teacher else "labels"
     return f"{said} of {', '.join(path.name for path in paths)}"
-
-
-def _writer(running: Application, assistant: Assistant, test_share: float) -> Writer:
-    """The configured model with its prompt, or the built-in writer."""
-    from engine.models.calling import PromptedModel
-    from evaluation.distilling.builtin_writer import BuiltinWriter
-    from evaluation.distilling.generating import split_of
-    from evaluation.distilling.llm_writer import GIVEN, LlmWriter
-    from evaluation.distilling.phrases import Phrases
-
-    if running.chat_model is not None:
-        template = running.prompts.get("write_scenarios").expect(GIVEN)
-        name = running.settings.models.name_for(template.head.role, template.head.tier)
-        prompted = PromptedModel(model=running.chat_model, template=template)
-        return LlmWriter(prompted=prompted, assistant=assistant.settings, model=name)
-    ids = tuple(assistant.knowledge.sources)
-
-    def same_split(source: str) -> tuple[str, ...]:
-        return tuple(one for one in ids if split_of(one, test_share) == split_of(source, test_share))
-
-    return BuiltinWriter(phrases=Phrases.read(), knowledge=assistant.knowledge, same_split=same_split)
-
-
-def _picked(assistant: Assistant, names: str) -> list[Source]:
-    knowledge = assistant.knowledge
-    return [_known(one, knowledge.get(one), "source") for one in _listed(names)] or list(knowledge.sources.values())
-
-
-def _asked(book: RuleBook, names: str) -> list[Rule]:
-    by_id = {rule.id: rule for rule in book.rules}
-    return [_known(one, by_id.get(one), "rule") for one in _listed(names)] or list(book.rules)
-
-
-def _listed(names: str) -> list[str]:
-    return list(dict.fromkeys(one.strip() for one in names.split(",") if one.strip()))
-
-
-def _known(name: str, found: Any, kind: str) -> Any:
-    from engine.exceptions import ConfigurationError
-
-    if found is None:
-        raise ConfigurationError(f"There is no {kind} {name!r}.", key=f"--{kind}s", remedy="See `cafi kb show`.")
-    return found

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bots.facilitator_commands import limited, run_configuration, seeded, what_is_missing
-from bots.options import FAILED, AgentsOption, Config, Json, Kb, application, failing_calmly, print_json
+from bots.evaluating.runs import (
+    BudgetCost,
+    BudgetTokens,
+    Parallel,
+    Seed,
+    held,
+    limited,
+    playing_model,
+    playing_option,
+    run_configuration,
+    seeded,
+)
+from bots.options import AgentsOption, Config, Json, Kb, application
 from bots.progress import progress
 
 if TYPE_CHECKING:
@@ -35,27 +45,11 @@ def simulate(
     ] = None,
     turns: Annotated[int, typer.Option(min=1, help="Messages of each person; a script may have fewer.")] = 12,
     reflection: Reflection = None,
-    played_by: Annotated[
-        str | None,
-        typer.Option(
-            "--played-by",
-            help="builtin: their scripts. llm: a language model. As the agents, unless said.",
-            metavar="builtin|llm",
-            show_default=False,
-        ),
-    ] = None,
-    seed: Annotated[
-        int | None, typer.Option(help="For providers that can repeat themselves.", show_default=False)
-    ] = None,
-    parallel: Annotated[
-        int | None, typer.Option(min=1, help="Conversations at the same time.", show_default=False)
-    ] = None,
-    budget_tokens: Annotated[
-        int | None, typer.Option(min=1, help="Tokens that the run may spend.", show_default=False)
-    ] = None,
-    budget_cost: Annotated[
-        float | None, typer.Option(min=0, help="Cost that the run may reach, by prices.yaml.", show_default=False)
-    ] = None,
+    played_by: Annotated[str | None, playing_option("their scripts")] = None,
+    seed: Seed = None,
+    parallel: Parallel = None,
+    budget_tokens: BudgetTokens = None,
+    budget_cost: BudgetCost = None,
     config: Config = None,
     kb: Kb = None,
     agents: AgentsOption = None,
@@ -92,30 +86,17 @@ def simulate(
                 with progress("messages", len(journal.missing)) as advance:
                     return await work.go_on(advance)
 
-    with failing_calmly():
-        result = asyncio.run(run())
-        if as_json:
-            print_json(result)
-        else:
-            _show(result)
-        if not result["complete"]:
-            typer.echo(what_is_missing(result), err=True)
-            raise typer.Exit(FAILED)
+    held(run(), _show, as_json=as_json)
 
 
 def _player(running: Application, played_by: str | None) -> Player:
     """Who plays the personas; raises ConfigurationError."""
-    from engine.exceptions import ConfigurationError
     from engine.models.calling import PromptedModel
     from evaluation.simulating.players import GIVEN, LlmPlayer, ScriptPlayer
 
-    if played_by not in {None, "builtin", "llm"}:
-        raise ConfigurationError(f"--played-by is {played_by!r}.", remedy="Use builtin or llm.")
-    model = running.chat_model
-    if played_by == "builtin" or (played_by is None and model is None):
-        return ScriptPlayer()
+    model = playing_model(running, played_by)
     if model is None:
-        raise ConfigurationError("--played-by llm needs a language model.", remedy="Use --agents llm with it.")
+        return ScriptPlayer()
     return LlmPlayer(
         prompted=PromptedModel(model=model, template=running.prompts.get("persona").expect(GIVEN)),
         condition=running.assistant_settings(running.settings.assistant).condition,

@@ -1,0 +1,41 @@
+"""The configured judges and rules, as the laboratory asks them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from bots.compose import Application
+    from engine.models.protocol import ChatModel
+    from engine.rules import RuleBook
+    from evaluation.judges import Judging, Tiers
+
+
+def judging(running: Application, tiers: Tiers = "filter") -> Judging:
+    """The judges over the knowledge base of the default assistant."""
+    from evaluation.judges import Judging
+
+    assistant = running.assistant(running.settings.assistant)
+    return Judging(
+        team=assistant.teams[0],
+        knowledge=assistant.knowledge,
+        assistant=assistant.settings,
+        stakes=running.stakes,
+        tiers=tiers,
+        parallel=running.settings.parallel,
+    )
+
+
+def rule_book(running: Application) -> RuleBook:
+    """The rules of the default assistant."""
+    from engine.rules import RuleBook
+
+    names = running.assistant_settings(running.settings.assistant).rules
+    return RuleBook.load(running.settings.config_folder / "rules", names)
+
+
+def with_model(base: Application, model: ChatModel) -> Application:
+    """The application with another model for its judges."""
+    from bots.compose import Application
+
+    return Application(settings=base.settings, model=model)
