@@ -132,8 +132,8 @@ def test_reflection_is_measured_on_questions_in_one_run(tmp_path: Path) -> None:
     """`eval retrieval --reflection` gives hits, declined, calls and tokens of whole turns for each arm."""
     questions = tmp_path / "questions.jsonl"
     rows = [
-        {"id": "a", "question": "how do antipsychotics work and is a glass of wine now and then all right",
-         "relevant": ["medication", "alcohol"], "kind": "two_part"},
+        {"id": "a", "question": "how long does a hospital stay take and can i smoke there",
+         "relevant": ["hospital_and_law", "smoking"], "kind": "two_part"},
         {"id": "b", "question": "which wine goes with salmon", "relevant": [], "kind": "out_of_scope"},
     ]  # fmt: skip
     questions.write_text("".join(json.dumps(row) + "\n" for row in rows))
