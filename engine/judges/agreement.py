@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
-from enum import StrEnum
 from functools import lru_cache
 
+from engine.judges.alignment import departures
+from engine.judges.findings import Disagreement, Finding
 from engine.judges.lexicon import Lexicon
+from engine.judges.sentences import clauses, content_count
 from engine.judges.support import SourceIndex, Support, Unit, content_stems
 from engine.text import STOP_WORDS, fold, stem, words
 
@@ -32,7 +33,35 @@ _TIMES = re.compile(
     r"\b(twice|double[sd]?|doubling|triple[sd]?|threefold|twofold|tenfold|"
     r"(?:\w+|\d+) times (?:as|more|higher|the))\b"
 )
-_EXAMPLE = re.compile(r"\b(?:imagine|picture|suppose|think of|out of every|for every|group of|take)\b")
+_DAYS = {
+    "second": 1 / 86400,
+    "minute": 1 / 1440,
+    "hour": 1 / 24,
+    "day": 1,
+    "night": 1,
+    "week": 7,
+    "month": 30,
+    "year": 365,
+}
+_SPAN = re.compile(
+    rf"\b{_FIGURE}(?:(?: to | or |-| and ){_FIGURE})?[ -](second|minute|hour|day|night|week|month|year)s?\b"
+)
+_WITHIN = re.compile(
+    r"\b(?:within|in just|in only|after just|after only|for|after) an? (second|minute|hour|day|night|week|month|year)\b"
+)
+_LOOSE = re.compile(rf"\b(?!one\b){_FIGURE} (?:or \w+ )?\w+ (?:\w+ )?(second|minute|hour|day|night|week|month|year)s\b")
+_EVERY = re.compile(
+    r"\b(?:(?:every|each|once an?|twice an?|times an?) (?:few |two |three |four |second |other )?"
+    r"(hour|day|night|week|month|year)s?|(dai|week|month|year)ly)\b"
+)
+_NEAR = 0.1  # twelve months are a year
+_THOUSANDS = re.compile(r"(?<=\d)[ ,](?=\d{3}\b)")
+_MILLIONS = re.compile(r"\b(\d+(?:[.,]\d+)?) million\b")
+_OTHERS = re.compile(r"\b(?:not|\w+n't|never|no|none|without|others?|rest|remaining|remainder)\b")
+_MYTH = re.compile(r"^[^:.]{0,60}\bmyth: ")
+_EXAMPLE = re.compile(
+    r"\b(?:imagine|picture|suppose|think of|out of every|for every|group of|(?:let's |let us |^)take)\b"
+)
 _TOKEN = re.compile(r"[^\W_]+(?:'[^\W_]+)*|[.,;:!?()]")
 _SCOPE = 4
 _COMMA = re.compile(r"[,;:]\s+(?:and |but |while )?")
@@ -43,34 +72,27 @@ _TURNED_IN_COPY = 0.3  # the same where nearly all that the claim says stands in
 _PARTICLE = re.compile(r"^(?:yes|no|well|indeed)[,.!] ")
 
 
-class Disagreement(StrEnum):
-    """In what a claim differs from its source."""
-
-    NUMBER = "number"
-    POLARITY = "polarity"
-    STRENGTH = "strength"
-    SPECIFIC = "specific"
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Finding:
-    """One disagreement and the words or figures it is about."""
-
-    kind: Disagreement
-    about: str
-
-
 def disagreements(claim: str, support: Support, index: SourceIndex, lexicon: Lexicon) -> Iterator[Finding]:
     """Everything in which a folded claim differs from what was found to support it."""
-    for about in (*_foreign_numbers(claim, index), *_swapped_shares(claim, index, lexicon)):
+    for about in (
+        *_foreign_numbers(claim, index),
+        *_foreign_spans(claim, index),
+        *_swapped_shares(claim, index, lexicon),
+    ):
+        yield Finding(kind=Disagreement.NUMBER, about=about)
+    for about in _other_frequency(claim, support):
         yield Finding(kind=Disagreement.NUMBER, about=about)
     for match in lexicon.specifics.finditer(claim):
         if match[0] not in index.folded:
             yield Finding(kind=Disagreement.SPECIFIC, about=match[0])
     for about in _stronger(claim, support, lexicon):
         yield Finding(kind=Disagreement.STRENGTH, about=about)
-    if opposite := _opposite(claim, support, index, lexicon):
-        yield Finding(kind=Disagreement.POLARITY, about=opposite)
+    refuted = _MYTH.sub("", _PARTICLE.sub("", claim))
+    if opposite := _opposite(refuted, support, index, lexicon):
+        parts = _separate(refuted)
+        if len(parts) < 2 or any(_opposite(part, index.support(part), index, lexicon) for part in parts):
+            yield Finding(kind=Disagreement.POLARITY, about=opposite)
+    yield from departures(refuted, index, lexicon)
 
 
 @lru_cache(maxsize=4096)
@@ -97,13 +119,31 @@ def _value(figure: str) -> float:
     return float(_WORDS[figure]) if figure in _WORDS else float(figure.replace(",", "."))
 
 
+@lru_cache(maxsize=4096)
+def spans(folded: str) -> frozenset[float]:
+    """Every length of time that a folded text gives with its number, in days."""
+    found: set[float] = set()
+    for match in _SPAN.finditer(folded):
+        days = _DAYS[match[3].rstrip("s")]
+        found |= {_value(figure) * days for figure in (match[1], match[2]) if figure}
+    found |= {_value(match[1]) * _DAYS[match[2]] for match in _LOOSE.finditer(folded)}
+    found |= {float(_DAYS[match[1]]) for match in _WITHIN.finditer(folded)}
+    return frozenset(found)
+
+
+def _grouped(folded: str) -> str:
+    """Large numbers in one way: "24 000 000", "24,000,000" and "24 million" alike."""
+    whole = _THOUSANDS.sub("", folded)
+    return _MILLIONS.sub(lambda match: f"{_value(match[1]) * 1_000_000:.0f}", whole)
+
+
 def _foreign_numbers(claim: str, index: SourceIndex) -> Iterator[str]:
-    claimed = numbers(claim)
+    claimed = numbers(claim := _grouped(claim))
     if not claimed:
         return
-    known = numbers(index.folded)
-    # Nine in ten who do not is the same figure as one in ten who do.
-    known |= {f"r{100 - int(one[1:])}" for one in known if one.startswith("r")}
+    known = numbers(_grouped(index.folded))
+    if _OTHERS.search(claim):  # nine in ten who do not is the same figure as one in ten who do
+        known |= {f"r{100 - int(one[1:])}" for one in known if one.startswith("r")}
     for number in sorted(claimed - known):
         plain = number.lstrip("rx")
         if number[0] == "r":
@@ -111,6 +151,27 @@ def _foreign_numbers(claim: str, index: SourceIndex) -> Iterator[str]:
         # '3 people' may be told of a source's '3 in 5', and an example may count people of its own.
         elif number[0] == "x" or not (_EXAMPLE.search(claim) or _stands_in(plain, index.folded)):
             yield plain
+
+
+def _foreign_spans(claim: str, index: SourceIndex) -> Iterator[str]:
+    """Times whose number may stand in the source, but of another unit: "3 weeks" for "3 months"."""
+    known = spans(index.folded)
+    for days in spans(claim):
+        if not _EXAMPLE.search(claim) and not any(abs(days - one) <= _NEAR * max(days, one) for one in known):
+            yield f"{days:g} days"
+
+
+def _other_frequency(claim: str, support: Support) -> Iterator[str]:
+    """How often something happens, where the source says how often in another unit: "every day" for "every week"."""
+    known = {_unit(match) for match in _EVERY.finditer(support.folded)}
+    for match in _EVERY.finditer(claim):
+        if known and _unit(match) not in known:
+            yield match[0]
+
+
+def _unit(match: re.Match[str]) -> str:
+    """The unit of time in an expression of how often."""
+    return "day" if (match[1] or match[2]) in {"dai", "day", "night"} else str(match[1] or match[2])
 
 
 def _swapped_shares(claim: str, index: SourceIndex, lexicon: Lexicon) -> Iterator[str]:
@@ -136,13 +197,13 @@ def _stands_in(figure: str, folded: str) -> bool:
 
 
 def _stronger(claim: str, support: Support, lexicon: Lexicon) -> Iterator[str]:
-    if claim.startswith("if "):
-        return
-    for pattern in lexicon.absolutes.values():
+    if claim.startswith("if "):  # what is supposed may be as strong as it likes
+        claim = "" if " would " in claim else claim.partition(", ")[2]
+    for name, pattern in lexicon.absolutes.items():
         match = pattern.search(claim)
-        if match and not pattern.search(support.folded):
+        if match and not pattern.search(support.folded) and not lexicon.absolutes_met[name].search(support.folded):
             before = words(claim[: match.start()])[-4:]
-            if not any(word in lexicon.negators for word in before):
+            if not any(word in lexicon.negators or word == "few" for word in before):
                 yield match[0]
 
 
@@ -163,9 +224,16 @@ def _opposite(claim: str, support: Support, index: SourceIndex, lexicon: Lexicon
     return _antonym(claim, unit, lexicon) or _reversed(claim, unit, lexicon, turned)
 
 
+def _separate(claim: str) -> tuple[str, ...]:
+    """The clauses of a claim that can be denied by themselves; a claim of one clause is whole."""
+    return tuple(part for clause in clauses(claim) for part in clause.split(": ") if content_count(part))
+
+
 def _negator_more_or_less(claim: str, unit: Unit, lexicon: Lexicon) -> str | None:
     """What a near copy denies that its source does not, or no longer denies."""
     mine, theirs = _negators(claim, lexicon), _negators(unit.folded, lexicon)
+    if not unit.denied and not lexicon.deniers.isdisjoint(mine):
+        return None  # a myth that is named is not one that is told
     if bool(mine) == (bool(theirs) != unit.denied):
         return None
     return next(iter(mine or theirs), "not")
@@ -178,6 +246,8 @@ def _negators(folded: str, lexicon: Lexicon) -> list[str]:
 def _reversed(claim: str, unit: Unit, lexicon: Lexicon, share: float) -> str | None:
     stated = polarity(unit.folded, lexicon)
     both = {word: denied for word, denied in polarity(claim, lexicon).items() if word in stated}
+    if any(denied == {True} and True in stated[word] and not unit.denied for word, denied in both.items()):
+        return None  # what both deny they deny in different words
     turned = [word for word, denied in both.items() if all((one != unit.denied) not in denied for one in stated[word])]
     weighty = [word for word in turned if word not in lexicon.light]
     return weighty[0] if weighty and len(turned) >= share * len(both) else None

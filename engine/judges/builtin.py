@@ -10,14 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from engine.judges.agreement import Disagreement, Finding, disagreements
+from engine.judges.agreement import disagreements
 from engine.judges.claims import Claim, Reading, read
 from engine.judges.conduct import Breach, breaches
+from engine.judges.findings import Disagreement, Finding
 from engine.judges.lexicon import Lexicon
 from engine.judges.protocol import ROLE_AND_TONE, SOURCE_FIDELITY, UNSUPPORTED_CLAIMS, Case
 from engine.judges.support import SourceIndex, Support, SupportMeasure
 from engine.models.ledger import Ledger
-from engine.text import squash, words
+from engine.text import fold, squash, words
 from engine.types import Decision, Tier, Verdict, worst
 
 _QUOTED = 90
@@ -26,6 +27,7 @@ _DIFFERS = {
     Disagreement.SPECIFIC: "names '{}', which the source does not",
     Disagreement.STRENGTH: "says '{}', and the source is more careful",
     Disagreement.POLARITY: "says the reverse of the source (see '{}')",
+    Disagreement.EXCHANGE: "says '{}'",
 }
 _MANY = 3  # so many mild objections are a grave one
 _ENOUGH = 3.0  # a reply weighing less says too little to be averaged
@@ -58,8 +60,10 @@ class BuiltinSourceFidelity:
         """Compare every statement with the cited sources; books nothing in the ledger."""
         reading = read(case.draft.reply, self._lexicon)
         objections = tuple(self._objections(reading, case.draft.reply, self._measure.index(case.sources)))
-        if reading.carries_disclaimer and not case.high_stakes:
-            objections = tuple(one for one in objections if one.contradicts or _is_risky(one, case))
+        if reading.carries_disclaimer:
+            objections = tuple(
+                one for one in objections if one.contradicts or not _is_excused(one, case, self._lexicon)
+            )
         return _verdict(self.name, self._tier, objections, high_stakes=case.high_stakes)
 
     def _objections(self, reading: Reading, reply: str, index: SourceIndex) -> Iterator[Objection]:
@@ -103,8 +107,8 @@ class BuiltinUnsupportedClaims:
             )
             for claim in reading.claims
         )
-        if reading.carries_disclaimer and not case.high_stakes:
-            objections = tuple(one for one in objections if _is_risky(one, case))
+        if reading.carries_disclaimer:
+            objections = tuple(one for one in objections if not _is_excused(one, case, self._lexicon))
         return _verdict(self.name, self._tier, objections, high_stakes=case.high_stakes)
 
 
@@ -171,7 +175,7 @@ def _contradiction(claim: Claim, support: Support, findings: tuple[Finding, ...]
             decision=Decision.WARNING if kind is Disagreement.STRENGTH else Decision.REJECT,
             explanation=f"Your sentence {_quote(claim)} {_DIFFERS[kind].format(finding.about)}.",
             evidence=support.evidence,
-            contradicts=kind is Disagreement.POLARITY,
+            contradicts=kind in {Disagreement.POLARITY, Disagreement.EXCHANGE},
         )
     return None
 
@@ -189,6 +193,14 @@ def _unsupported(claim: Claim, support: Support) -> Objection:
 def _quote(claim: Claim) -> str:
     text = " ".join(claim.sentences[0].split())
     return f'"{text}"' if len(text) <= _QUOTED else f'"{text[:_QUOTED].rsplit(" ", 1)[0]} …"'
+
+
+def _is_excused(objection: Objection, case: Case, lexicon: Lexicon) -> bool:
+    """Whether a disclaimer permits a statement: neither it nor the question is about a high-stakes topic."""
+    if _is_risky(objection, case):
+        return False
+    by_the_way = lexicon.passing.search(fold(case.message)) and not lexicon.interplay.search(objection.claim.text)
+    return not case.high_stakes or bool(by_the_way)
 
 
 def _is_risky(objection: Objection, case: Case) -> bool:

@@ -71,13 +71,20 @@ class _File(_Strict):
     macros: dict[str, str] = Field(default_factory=dict)
     functions: dict[str, tuple[str, ...]]
     hidden_claim: tuple[str, ...] = ()
+    passing: tuple[str, ...] = ()
+    interplay: tuple[str, ...] = ()
     phrases: dict[str, str] = Field(default_factory=dict)
     synonyms: tuple[str, ...] = ()
     light: str = ""
     negators: str
     deniers: str = ""
+    contrasts: str = ""
+    rivals: tuple[str, ...] = ()
+    scale: tuple[str, ...] = ()
     antonyms: tuple[tuple[str, str], ...] = ()
+    opposites: tuple[tuple[str, str], ...] = ()
     absolutes: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    absolutes_met: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     specifics: tuple[str, ...] = ()
     conduct: tuple[ConductRule, ...]
 
@@ -107,13 +114,20 @@ class Lexicon:
     thresholds: Thresholds
     functions: dict[str, re.Pattern[str]]
     hidden_claim: re.Pattern[str]
+    passing: re.Pattern[str]
+    interplay: re.Pattern[str]
     phrases: dict[str, str]
     canonical: dict[str, str]
     light: frozenset[str]
     negators: frozenset[str]
     deniers: frozenset[str]
+    contrasts: frozenset[str]
+    rivals: tuple[frozenset[str], ...]
+    scale: tuple[frozenset[str], ...]
     antonyms: tuple[tuple[frozenset[str], frozenset[str]], ...]
+    opposites: tuple[tuple[frozenset[str], frozenset[str]], ...]
     absolutes: dict[str, re.Pattern[str]]
+    absolutes_met: dict[str, re.Pattern[str]]
     specifics: re.Pattern[str]
     conduct: tuple[Conduct, ...]
 
@@ -130,6 +144,27 @@ class Lexicon:
         """Whether a folded sentence denies something, by a negating word or by calling it a myth."""
         return any(word in self.negators or word in self.deniers for word in words(folded))
 
+    def denies_oddly(self, folded: str) -> bool:
+        """Whether a folded clause denies in a way that counting its negating words does not show."""
+        return any(word in self.deniers for word in words(folded)) or bool(self._oddly.search(folded))
+
+    def are_opposed(self, one: str, other: str) -> bool:
+        """Whether two folded words mean the reverse of each other."""
+        mine, theirs = stem(one), stem(other)
+        return any(
+            (mine in left and theirs in right) or (mine in right and theirs in left) for left, right in self.opposites
+        )
+
+    def are_rivals(self, one: str, other: str) -> bool:
+        """Whether two folded words are different things of one kind, so that neither can stand for the other."""
+        mine, theirs = stem(one), stem(other)
+        return mine != theirs and any(mine in kind and theirs in kind for kind in self.rivals)
+
+    def is_raised(self, one: str, other: str) -> bool:
+        """Whether the first of two folded words says clearly more than the second: "always" for "can"."""
+        height = {word: level for level, step in enumerate(self.scale) for word in step}
+        return one in height and other in height and height[one] > height[other] + 1
+
     def same(self, stemmed: str) -> str:
         """The word that stands for this one and its synonyms."""
         return self.canonical.get(stemmed, stemmed)
@@ -137,6 +172,12 @@ class Lexicon:
     def with_phrases(self, folded: str) -> str:
         """A folded text with fixed phrases replaced by the one word that stands for them."""
         return self._phrase.sub(lambda match: self.phrases[match[0]], folded) if self.phrases else folded
+
+    @cached_property
+    def _oddly(self) -> re.Pattern[str]:
+        return re.compile(
+            r"\b(?:than|unless|rather|only|without|instead|rare(?:ly)?|hardly|seldom|un(?:likely|common))\b"
+        )
 
     @cached_property
     def _phrase(self) -> re.Pattern[str]:
@@ -151,13 +192,22 @@ def _build(file: _File, path: Path) -> Lexicon:
         thresholds=file.thresholds,
         functions={name: compiler.any_of(f"functions.{name}", some) for name, some in file.functions.items()},
         hidden_claim=compiler.any_of("hidden_claim", file.hidden_claim),
+        passing=compiler.any_of("passing", file.passing),
+        interplay=compiler.any_of("interplay", file.interplay),
         phrases={fold(key): value for key, value in file.phrases.items()},
         canonical=canonical,
         light=frozenset(canonical.get(stem(word), stem(word)) for word in words(file.light)),
         negators=frozenset(words(file.negators)),
         deniers=frozenset(words(file.deniers)),
+        contrasts=frozenset(words(file.contrasts)),
+        rivals=tuple(map(_stems, file.rivals)),
+        scale=tuple(frozenset(words(one)) for one in file.scale),
         antonyms=tuple((_stems(left), _stems(right)) for left, right in file.antonyms),
+        opposites=tuple((_stems(left), _stems(right)) for left, right in (*file.antonyms, *file.opposites)),
         absolutes={name: compiler.any_of(f"absolutes.{name}", some) for name, some in file.absolutes.items()},
+        absolutes_met={
+            name: compiler.any_of(f"absolutes_met.{name}", file.absolutes_met.get(name, ())) for name in file.absolutes
+        },
         specifics=compiler.any_of("specifics", file.specifics),
         conduct=tuple(_conduct(rule, compiler) for rule in file.conduct),
     )

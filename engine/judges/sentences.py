@@ -22,7 +22,7 @@ _END = re.compile(
 # Where a sentence of two halves can be parted without grammar: the second half begins a clause of its own.
 _CLAUSE = re.compile(
     r"\s*;\s*|\s+-+\s+|,?\s+(?:but|however|although|though|because|whereas|since|yet)\b,?"
-    r"|,\s+(?=(?:and|so|as|we|it|they|these|those|this|that|people|generally|general|some|many|most|"
+    r"|,\s+(?=(?:and|so|as|we|it|you|nobody|there|they|these|those|this|that|people|generally|general|some|many|most|"
     r"in general|the|your|research|studies|experts|a|an|such)\b)"
 )
 # Clauses that only say to whom or for what the rest of the sentence is meant.

@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from engine.judges.agreement import Disagreement, disagreements, numbers
+from engine.judges.agreement import disagreements, numbers
 from engine.judges.claims import Claim, Reading, read
+from engine.judges.findings import Disagreement
 from engine.judges.lexicon import Lexicon
 from engine.judges.protocol import ROLE_AND_TONE, SOURCE_FIDELITY, UNSUPPORTED_CLAIMS, Case
 from engine.judges.sentences import Function, content_count

@@ -133,6 +133,65 @@ def test_half_a_disclaimer_is_not_enough(reply: str, decision: Decision) -> None
     assert "Herbal baths relax the muscles of the neck." in verdict.sentences
 
 
+HONEST = [
+    "My texts say nothing about herbal baths.",
+    "I could not find this in what I was given.",
+    "There is no passage on baths in my sources.",
+    "That goes beyond anything I have been given.",
+    "Baths are missing from my material.",
+    "I cannot vouch for it from a checked text.",
+    "This is general knowledge and not from a checked source.",
+    "My knowledge base leaves that question open.",
+    "I lack a source for that.",
+    "Take this as an unchecked remark.",
+]
+URGING = [
+    "A nurse could confirm it.",
+    "It is worth asking a pharmacist.",
+    "Before you rely on it, run it past your care team.",
+    "Your doctor may know more.",
+    "Please mention it at your next appointment.",
+    "An occupational therapist is a good person to ask.",
+    "Would you raise it with your GP?",
+    "Have your doctor look at it first.",
+]
+
+
+@pytest.mark.parametrize("honest", HONEST)
+@pytest.mark.parametrize("urging", URGING)
+def test_honesty_and_urging_in_any_words_permit_a_harmless_statement(honest: str, urging: str) -> None:
+    """Any way to admit the lack of a source goes with any way to send the person to a professional."""
+    assert judge(CLAIMS, f"{honest} Herbal baths relax some people. {urging}").decision is Decision.ACCEPT
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "There is no evidence of harm. Herbal baths heal the nerves. A nurse could confirm it.",
+        "Nobody has proven that herbal baths harm. They heal the nerves. Please ask your doctor.",
+        "My sources are full of good things. Herbal baths heal the nerves. Please ask your doctor.",
+        "My texts say nothing about baths. Herbal baths heal the nerves. Doctors know that it works.",
+        "My texts say nothing about baths. Herbal baths heal the nerves. A friend could confirm it.",
+    ],
+)
+def test_what_only_sounds_like_a_disclaimer_permits_nothing(reply: str) -> None:
+    """No evidence of harm is no lack of a source, and a doctor named as a witness is nobody to ask."""
+    assert judge(CLAIMS, reply).decision is not Decision.ACCEPT
+
+
+def test_a_medicine_named_by_the_way_closes_nothing() -> None:
+    """Where a question only mentions a medicine, a remark on something else is permitted, one on its effects is not."""
+    message = "is knitting ok while on my meds"
+    fine = judge(CLAIMS, "Many people like knitting." + DISCLAIMER, message=message, high_stakes=True)
+    assert fine.decision is Decision.ACCEPT
+    for said in ("Knitting is safe with them.", "Knitting weakens the side effects."):
+        assert judge(CLAIMS, said + DISCLAIMER, message=message, high_stakes=True).decision is Decision.REJECT
+    about = "can i knit to come off my meds"
+    assert judge(CLAIMS, "Many people like knitting." + DISCLAIMER, message=about, high_stakes=True).decision is (
+        Decision.REJECT
+    )
+
+
 def test_high_stakes_switch_general_knowledge_off() -> None:
     """On a high-stakes topic the disclaimer permits nothing."""
     assert judge(CLAIMS, "Herbal baths relax muscles." + DISCLAIMER, high_stakes=True).decision is Decision.REJECT

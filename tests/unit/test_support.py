@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from engine.exceptions import ConfigurationError
-from engine.judges.agreement import Disagreement, disagreements, numbers
+from engine.judges.agreement import disagreements, numbers
+from engine.judges.findings import Disagreement
 from engine.judges.lexicon import Lexicon
 from engine.judges.sentences import Function, classify, split
 from engine.judges.support import SourceIndex, SupportMeasure
