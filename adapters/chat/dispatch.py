@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -36,6 +36,10 @@ LATE_SECONDS = 300
 _log = logging.getLogger("cafi.dispatch")
 
 
+async def _at_once() -> None:
+    """Nothing to wait for."""
+
+
 @dataclass(kw_only=True)
 class _Line:
     """One chat's queue; `worker` runs while there is something in it."""
@@ -47,7 +51,10 @@ class _Line:
 
 @dataclass(kw_only=True)
 class Dispatch:
-    """Takes messages of one platform, and answers them. `slow_after`: seconds until a word that it takes longer."""
+    """Takes messages of one platform, and answers them. `slow_after`: seconds until a word that it takes longer.
+
+    `ready`: waited for before a chat's line begins; a platform that is in a hurry to acknowledge is not held up by it.
+    """
 
     chat: Chat
     store: ChatStore
@@ -57,6 +64,7 @@ class Dispatch:
     slow_after: float = 8.0
     retry_seconds: float = 1.0
     on_answer: Callable[[Showing], None] = lambda showing: None
+    ready: Callable[[], Awaitable[None]] = _at_once
     _lines: dict[ChatIdentity, _Line] = field(default_factory=dict)
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
     _told_trouble: set[tuple[ChatIdentity, float, str]] = field(default_factory=set)
@@ -164,6 +172,7 @@ class Dispatch:
 
     async def _work(self, identity: ChatIdentity, line: _Line) -> None:
         try:
+            await self.ready()
             while line.waiting and not self._closing:
                 waiting = line.waiting[0]
                 await self._answer(line, waiting)

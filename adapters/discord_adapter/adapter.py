@@ -134,6 +134,7 @@ class DiscordBot:
             deliveries=self.deliveries,
             slow_after=self.slow_after,
             on_answer=self._moderators.shown,
+            ready=self.wire.settled,
         )
         self.intake = Intake(
             dispatch=self.dispatch,

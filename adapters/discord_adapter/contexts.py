@@ -8,7 +8,7 @@ their names are kept, sealed for the person like a chat.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 
 from sqlalchemy import Connection, delete, insert, select, update
@@ -127,23 +127,37 @@ class PersonStore(ChatStore):
         return self.keyring.names(_THREADS, person.canonical())
 
     def _note(self, connection: Connection, threads: Mapping[ChatIdentity, Iterable[str]]) -> None:
-        """Note threads of some people, the latest last."""
+        """Note threads of some people, the latest last; of all of them together, as everybody's acknowledgement waits."""
+        keys = {person: self._list_keys(person) for person in threads}
+        named = [key for several in keys.values() for key in several]
+        query = select(chats.c.chat, chats.c.sealed).where(chats.c.chat.in_(named))
+        sealed = {bytes(chat): content for chat, content in connection.execute(query)}
+        gone: list[bytes] = []
+        rows: list[dict[str, object]] = []
         for person, new in threads.items():
-            known = self._threads(connection, person)
+            known = self._opened(person, keys[person], sealed)
             kept = [*(one for one in known if one not in new), *new][-MOST_THREADS:]
-            if kept == known:
-                continue
-            sealed = self.keyring.current.seal(_THREADS, person.canonical(), json.dumps(kept).encode())
-            keys = self._list_keys(person)
-            connection.execute(delete(chats).where(chats.c.chat.in_(keys)))
-            connection.execute(insert(chats).values(chat=keys[0], version=1, seen_hour=self._hour(), sealed=sealed))
+            if kept != known:
+                gone += keys[person]
+                rows.append(self._list_row(person, keys[person][0], kept))
+        if rows:
+            connection.execute(delete(chats).where(chats.c.chat.in_(gone)))
+            connection.execute(insert(chats), rows)
+
+    def _list_row(self, person: ChatIdentity, key: bytes, kept: Sequence[str]) -> dict[str, object]:
+        sealed = self.keyring.current.seal(_THREADS, person.canonical(), json.dumps(kept).encode())
+        return {"chat": key, "version": 1, "seen_hour": self._hour(), "sealed": sealed}
 
     def _threads(self, connection: Connection, person: ChatIdentity) -> list[str]:
-        for secret, key in zip(self.keyring, self._list_keys(person), strict=True):
-            sealed = connection.execute(select(chats.c.sealed).where(chats.c.chat == key)).scalar()
-            if sealed is not None:
+        keys = self._list_keys(person)
+        query = select(chats.c.chat, chats.c.sealed).where(chats.c.chat.in_(keys))
+        return self._opened(person, keys, {bytes(chat): sealed for chat, sealed in connection.execute(query)})
+
+    def _opened(self, person: ChatIdentity, keys: Sequence[bytes], sealed: Mapping[bytes, bytes]) -> list[str]:
+        for key in keys:
+            if key in sealed:
                 try:
-                    return [str(one) for one in json.loads(secret.open(_THREADS, person.canonical(), sealed))]
+                    return [str(one) for one in json.loads(self.keyring.open(_THREADS, person.canonical(), sealed[key]))]
                 except (SealBroken, ValueError):
                     return []
         return []

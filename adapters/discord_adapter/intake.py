@@ -144,10 +144,8 @@ class Intake:
     async def _acknowledge(self, interaction: discord.Interaction, incoming: Incoming) -> None:
         """Ephemerally wherever others are: a public "thinking" that comes to nothing would tell them something."""
         async with self._acknowledging:
-            if incoming.place.get("thinking"):
-                await interaction.response.defer(ephemeral=interaction.guild_id is not None, thinking=True)
-            else:
-                await interaction.response.defer()
+            thinking, ephemeral = bool(incoming.place.get("thinking")), interaction.guild_id is not None
+            await self.screen.wire.acknowledge(interaction, thinking=thinking, ephemeral=ephemeral)
 
     async def _taken(self, incoming: Incoming) -> None:
         """Put one on disk, together with all others that have just arrived: in a rush, one transaction serves many."""
@@ -185,11 +183,11 @@ class Intake:
         """What is said in place of an answer while paused, and where the bot does not answer; help is never refused."""
         if incoming.command in ALWAYS:
             return None
-        chat, said = self.dispatch.chat, self.languages.choose(self.dispatch.chat.languages.known(incoming.language))
-        state = chat.start(incoming)
         elsewhere = seat.where is not None and not self.gate.allowed(seat.where, seat.roles)
         if not elsewhere and not self.gate.paused:
             return None
+        chat, said = self.dispatch.chat, self.languages.choose(self.dispatch.chat.languages.known(incoming.language))
+        state = chat.start(incoming)
         urgent = None if incoming.command else chat.session.referral_now(state.session, incoming.text)
         if urgent is not None:
             return Showing(text=urgent.text, referral=True, private=True)

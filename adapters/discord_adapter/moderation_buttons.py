@@ -18,8 +18,10 @@ from adapters.moderation.moderation import Moderation
 from adapters.moderation.reviews import Outcome
 from adapters.moderation.texts import ModerationTexts
 
-_ID = re.compile(r"mod\|(?P<kind>[rpf])\|(?P<deed>approve|edit|discard)\|(?P<name>[0-9a-f]{32})")
-"""r: a reply that waits, p: a post, f: the form in which a reply is changed."""
+_ID = re.compile(r"mod\|(?P<kind>[rpfq])\|(?P<deed>approve|edit|discard)\|(?P<name>[0-9a-f]{32})")
+"""r: a reply that waits, p: a draft of a post; f and q: the forms in which they are changed."""
+LONGEST_POST = 4000
+"""What a form takes. A quotation may be longer than a message; cut short in the form, its end would be lost unseen."""
 
 
 @dataclass(kw_only=True)
@@ -37,16 +39,20 @@ class Buttons:
         if found is None:
             raise ValueError("a button of another version")
         said = self.moderation.said(language)
-        if (found["kind"], found["deed"]) == ("r", "edit"):
-            await self._open_form(interaction, found["name"], said)
+        if found["kind"] in "rp" and found["deed"] == "edit":
+            opened = self._open_form if found["kind"] == "r" else self._open_post_form
+            await opened(interaction, found["name"], said)
             return
         await interaction.response.defer(ephemeral=True, thinking=True)
         if found["kind"] == "p":
             do = self.posting.approve if found["deed"] == "approve" else self.posting.drop
             text = await do(found["name"], moderator, language)
-        elif found["kind"] == "f":
+        elif found["kind"] in "fq":
             words = next(filled_in(data.get("components") or []), "").strip()
-            text = await self._edited(found["name"], words, moderator, said)
+            if found["kind"] == "q":
+                text = await self.posting.edit(found["name"], words, moderator, language)
+            else:
+                text = await self._edited(found["name"], words, moderator, said)
         else:
             outcome = Outcome.APPROVED if found["deed"] == "approve" else Outcome.DISCARDED
             text = await self._decided(found["name"], outcome, "", moderator, said)
@@ -62,16 +68,17 @@ class Buttons:
         if review is None:
             await interaction.response.send_message(said.moderators.gone, ephemeral=True)
             return
-        form = discord.ui.Modal(title=said.labels.edit_title, custom_id=f"mod|f|edit|{name}")
-        words = discord.ui.TextInput[discord.ui.Modal](
-            label=said.labels.edit_field,
-            custom_id="words",
-            style=discord.TextStyle.paragraph,
-            default=review.draft[:MESSAGE],
-            max_length=MESSAGE,
-        )
-        form.add_item(words)
-        form.stop()  # what is filled in comes back as an event, so the library need not keep the form
+        labels = said.labels
+        form = _form(labels.edit_title, labels.edit_field, f"mod|f|edit|{name}", review.draft, MESSAGE)
+        await interaction.response.send_modal(form)
+
+    async def _open_post_form(self, interaction: discord.Interaction, name: str, said: ModerationTexts) -> None:
+        post = await self.posting.waiting(name)
+        if post is None:
+            await interaction.response.send_message(said.moderators.gone, ephemeral=True)
+            return
+        labels = said.labels
+        form = _form(labels.edit_post_title, labels.edit_post_field, f"mod|q|edit|{name}", post.text, LONGEST_POST)
         await interaction.response.send_modal(form)
 
     async def _edited(self, name: str, words: str, moderator: str, said: ModerationTexts) -> str:
@@ -83,3 +90,18 @@ class Buttons:
         if reasons:
             return said.moderators.refused.format(reasons="\n".join(reasons))
         return await self._decided(name, Outcome.EDITED, words, moderator, said)
+
+
+def _form(title: str, label: str, custom_id: str, text: str, longest: int) -> discord.ui.Modal:
+    """A form with a text to change."""
+    form = discord.ui.Modal(title=title, custom_id=custom_id)
+    words = discord.ui.TextInput[discord.ui.Modal](
+        label=label,
+        custom_id="words",
+        style=discord.TextStyle.paragraph,
+        default=text[:longest],
+        max_length=longest,
+    )
+    form.add_item(words)
+    form.stop()  # what is filled in comes back as an event, so the library need not keep the form
+    return form

@@ -42,10 +42,11 @@ def review_buttons(review_id: str, said: ModerationTexts) -> discord.ui.View:
 
 
 def post_buttons(post_id: str, said: ModerationTexts) -> discord.ui.View:
-    """Approve, discard."""
+    """Approve, edit, discard."""
     labels = said.labels
     return buttons(
         (labels.approve, f"mod|p|approve|{post_id}", discord.ButtonStyle.success),
+        (labels.edit, f"mod|p|edit|{post_id}", discord.ButtonStyle.secondary),
         (labels.discard, f"mod|p|discard|{post_id}", discord.ButtonStyle.danger),
     )
 
@@ -85,7 +86,7 @@ class DiscordDesk:
         said = self.moderation.said()
         needed = said.moderators.post_one if post.needed < 2 else said.moderators.post_two
         head = said.moderators.post_draft.format(channel=f"<#{post.place}>", title=plain(title), needed=needed)
-        return await self._send(packed([head, *messages(post.text)]), post_buttons(post.id, said))
+        return await self._send(packed([head, *messages(post.shown)]), post_buttons(post.id, said))
 
     def review_texts(self, review: Review, said: ModerationTexts) -> list[str]:
         """A waiting reply in messages: why it waits, until when, the question as far as it is shown, the reply."""

@@ -16,7 +16,9 @@ from adapters.discord_adapter.plain import messages, plain
 from adapters.moderation.audit import Action, Target
 from adapters.moderation.moderation import Moderation
 from adapters.moderation.posts import Post, changed
+from engine.attempt import Assistant
 from engine.exceptions import StorageError
+from engine.knowledge.source import Source
 
 TO_POST, TO_POLL = "View Channel, Send Messages", "View Channel, Send Messages, Create Polls"
 MOST_ANSWERS, LONGEST_ANSWER = 10, 55
@@ -39,13 +41,14 @@ class Posting:
         if found is None:
             return lines.unknown
         assistant, source = found
-        question = self.languages.choose(assistant.settings.texts).topic_question.format(title=source.title)
-        post = await self.moderation.drafting.post(source_id, question, place)
+        post = await self.moderation.drafting.post(source_id, self._question(assistant, source), place)
         if post is None:
             return lines.post_refused
         origin = self.moderation.said().members.post_from.format(source=source.with_references())
         notice = assistant.knowledge.manifest.notice
-        post = replace(post, text="\n\n".join(filter(None, (source.title, post.text, origin, notice))))
+        post = replace(
+            post, before=f"{source.title}\n\n", after="".join(f"\n\n{one}" for one in (origin, notice) if one)
+        )
         await self.moderation.posts.put(post)
         notes = await self.desk.show_draft(post, source.title)
         if not notes:
@@ -77,6 +80,48 @@ class Posting:
         await self.desk.replace(drafted, self.moderation.said().moderators.posted)
         return lines.posted
 
+    async def edit(self, post_id: str, words: str, moderator: str, language: str | None) -> str:
+        """Put a moderator's words in a draft, if they pass the checks; approvals begin anew. Raises StorageError."""
+        lines, post = self.moderation.said(language).moderators, await self.waiting(post_id)
+        if post is None:
+            return lines.gone
+        new = await self.moderation.drafting.reworded(post, words, self._asked(post))
+        if not isinstance(new, Post):
+            return lines.post_not_edited.format(reasons="\n".join(new))
+        async with self._order:
+            return await self._exchanged(post, new, moderator, language)
+
+    async def _exchanged(self, post: Post, new: Post, moderator: str, language: str | None) -> str:
+        """Show the new draft, then let it wait in place of the former one, which may have been decided meanwhile."""
+        lines, channel = self.moderation.said(language).moderators, self.moderation.said().moderators
+        notes = await self.desk.show_draft(new, self.moderation.sources().get(new.source, new.source))
+        if not notes:
+            return lines.no_desk
+        try:
+            waited = await self.moderation.posts.exchange(post.id, replace(new, notes=tuple(notes)))
+        except StorageError:
+            await self.desk.replace(notes, channel.gone)
+            raise
+        if not waited:
+            await self.desk.replace(notes, channel.gone)
+            return lines.gone
+        self.moderation.audit.note(Action.REWORD, Target.INFO_POST, moderator)
+        await self.desk.replace(post.notes, channel.post_edited)
+        return lines.post_edited
+
+    async def waiting(self, post_id: str) -> Post | None:
+        """A draft that nobody has decided on yet. Raises StorageError."""
+        post = await self.moderation.posts.get(post_id)
+        return None if post is None or post.posted else post
+
+    def _asked(self, post: Post) -> str:
+        """What a person would ask about the source of a draft; empty where there is no such source any more."""
+        found = self.moderation.drafting.find(post.source)
+        return "" if found is None else self._question(*found)
+
+    def _question(self, assistant: Assistant, source: Source) -> str:
+        return self.languages.choose(assistant.settings.texts).topic_question.format(title=source.title)
+
     async def drop(self, post_id: str, moderator: str, language: str | None) -> str:
         """Drop a draft. Raises StorageError."""
         lines = self.moderation.said(language).moderators
@@ -104,7 +149,7 @@ class Posting:
         if client is None:
             return
         place, note = client.get_partial_messageable(post.place), self.moderation.said().members.post_changed
-        before, after = messages(post.text), messages(f"{post.text}\n\n{note}")
+        before, after = messages(post.shown), messages(f"{post.shown}\n\n{note}")
         last = place.get_partial_message(post.notes[-1])
         try:
             if len(before) == len(after):
@@ -123,7 +168,7 @@ class Posting:
         if client is None:
             raise RuntimeError("a button was pressed before there was a client")
         place = client.get_partial_messageable(post.place)
-        return tuple([await _sent(place, text) for text in messages(post.text)])
+        return tuple([await _sent(place, text) for text in messages(post.shown)])
 
     async def poll(
         self, place: int, question: str, answers: Sequence[str], hours: int, moderator: str, language: str | None

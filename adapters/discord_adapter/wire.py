@@ -10,6 +10,8 @@ from typing import Any, TypeVar
 
 import aiohttp
 import discord
+from discord.http import Route
+from discord.webhook.async_ import async_context
 
 from adapters.chat.screen import NotNow
 from adapters.chat.showing import Rows
@@ -19,8 +21,10 @@ from adapters.discord_adapter.plain import label
 T = TypeVar("T")
 WAIT_SECONDS = (0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
 """Waits after failures of the network or of Discord."""
-SETTLE_SECONDS = 2.0
+SETTLE_SECONDS = 3.0
+"""For how long answers let acknowledgements go first: what has none by then, Discord has shown as failed."""
 ROWS, IN_A_ROW = 5, 5
+_THINKING, _SEEN, _EPHEMERAL = 5, 6, 1 << 6
 _TOKEN_OVER = {10015, 10062, 50027}
 _NETWORK = (aiohttp.ClientError, OSError, asyncio.TimeoutError, discord.DiscordServerError)
 
@@ -124,6 +128,26 @@ class Wire:
             await hook.edit_message(first, content=content, allowed_mentions=discord.AllowedMentions.none())
 
         await self.call(edit)
+
+    async def acknowledge(self, interaction: discord.Interaction, *, thinking: bool, ephemeral: bool) -> None:
+        """Tell Discord that an interaction was received. Raises discord.HTTPException.
+
+        The library's own call also asks for the message that comes of it and reads that; in a rush this costs as much as
+        the acknowledgement itself.
+        """
+        answer: dict[str, Any] = {"type": _THINKING if thinking else _SEEN}
+        if thinking and ephemeral:
+            answer["data"] = {"flags": _EPHEMERAL}
+        http = interaction.client.http
+        route = Route(
+            "POST",
+            "/interactions/{webhook_id}/{webhook_token}/callback",
+            webhook_id=interaction.id,
+            webhook_token=interaction.token,
+        )
+        await async_context.get().request(
+            route, session=interaction._session, payload=answer, proxy=http.proxy, proxy_auth=http.proxy_auth
+        )
 
     def expect(self, token: str) -> asyncio.Future[bool]:
         """An interaction is about to be acknowledged; the result says whether that was possible."""

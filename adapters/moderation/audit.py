@@ -37,6 +37,7 @@ class Action(StrEnum):
     DISCARD = "discard"
     EXPIRE = "expire"
     DRAFT = "draft"
+    REWORD = "reword"
     POST = "post"
     DROP = "drop"
     POLL = "poll"

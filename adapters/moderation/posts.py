@@ -29,6 +29,7 @@ _YEARS = re.compile(r"(?:19|20)\d\d\s*[-–/]\s*(?:19|20)\d\d")
 class Post:
     """A text from a source. `digest`: the source's content when it was written. `approvals`: pseudonyms of moderators.
 
+    `text` is what moderators may change; `before` and `after` it stand title, origin and notice.
     `place`: the channel it goes to; `notes`: the platform's ids of the messages, of the draft first and of the post then.
     `marked`: it has been said in the post that its source has changed.
     """
@@ -39,6 +40,8 @@ class Post:
     text: str
     digest: str
     place: int
+    before: str = ""
+    after: str = ""
     approvals: tuple[str, ...] = ()
     needed: int = 1
     notes: tuple[int, ...] = ()
@@ -48,6 +51,11 @@ class Post:
     def approved_by(self, moderator: bytes) -> Post:
         """The same with one more approval; a moderator counts once."""
         return replace(self, approvals=tuple(dict.fromkeys((*self.approvals, moderator.hex()))))
+
+    @property
+    def shown(self) -> str:
+        """The whole text as members read it."""
+        return f"{self.before}{self.text}{self.after}"
 
     @property
     def ready(self) -> bool:
@@ -77,6 +85,19 @@ class PostStore:
         return await self.database.run(
             lambda connection: connection.execute(update(posts).where(this).values(values)).rowcount > 0
         )
+
+    async def exchange(self, post_id: str, new: Post) -> bool:
+        """Keep a draft in place of another one; False, and nothing done, where that one does not wait any more."""
+        values = {"post": bytes.fromhex(new.id), "day": int(self.now() // 86_400), **self._values(new)}
+        waits = (posts.c.post == bytes.fromhex(post_id)) & (posts.c.posted == 0)
+
+        def work(connection: Connection) -> bool:
+            gone = connection.execute(delete(posts).where(waits)).rowcount > 0
+            if gone:
+                connection.execute(insert(posts).values(values))
+            return gone
+
+        return await self.database.run(work)
 
     async def get(self, post_id: str) -> Post | None:
         """One draft or post."""

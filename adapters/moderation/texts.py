@@ -60,6 +60,8 @@ class LabelTexts(Strict):
     discard: Label
     edit_title: Label
     edit_field: Label
+    edit_post_title: Label
+    edit_post_field: Label
 
 
 class NameTexts(Strict):
@@ -107,6 +109,8 @@ class ModeratorTexts(Strict):
     no_desk: str
     post_shown: str
     post_counted: str
+    post_edited: str
+    post_not_edited: str
     posted: str
     dropped: str
     poll_started: str

@@ -411,6 +411,100 @@ async def test_a_post_with_a_phone_number_needs_two_moderators(tmp_path: Path) -
             assert "22 40 00 40" in (await fake.reply_in(room.channel)).content
 
 
+FIRST = "Sleep often changes with schizophrenia."
+
+
+async def drafted(room: Community, source: str = "sleep") -> Message:
+    """A draft of an info post, as moderators see it."""
+    before = len(room.fake.bot_messages(room.mods))
+    await said(room.mia.slash(room.channel, "mod post", source=source))
+    return await room.fake.reply_in(room.mods, number=before + 1)
+
+
+async def reworded(person: Person, draft: Message, words: str) -> str:
+    """What a moderator is told who puts other words in a draft."""
+    form = await person.press(draft, "Edit").opened()
+    return await said(person.submit(form, words=words))
+
+
+async def test_a_changed_draft_is_checked_before_it_waits_anew(tmp_path: Path) -> None:
+    """Words that no source supports are refused with reasons; others take the draft's place, between title and origin."""
+    async with DiscordServer() as fake:
+        room = Community(fake)
+        async with room.running(tmp_path):
+            draft = await drafted(room)
+            form = await room.mia.press(draft, "Edit").opened()
+            assert form.modal is not None and FIRST in str(form.modal) and "knowledge base" not in str(form.modal)
+            told = await reworded(room.mia, draft, "Sleep pills cure it in 95 percent of people. Call 0123 456789.")
+            assert "waits as it was" in told and "phone number" in told and len(fake.bot_messages(room.mods)) == 1
+            assert "Changed and checked" in await reworded(room.mia, draft, FIRST)
+            assert draft.buttons == [] and FIRST not in draft.content
+            new = await fake.reply_in(room.mods, number=2)
+            assert "Posted" in await said(room.olaf.press(new, "Approve"))
+            post = await fake.reply_in(room.channel)
+            assert post.content.startswith(f"Sleep\n\n{FIRST}\n\nFrom our knowledge base") and not fake.pings
+            await room.moderation.audit.save()
+            entries = await room.moderation.audit.entries()
+            assert [(one.action, one.target) for one in entries] == [
+                ("post", "info post"),
+                ("reword", "info post"),
+                ("draft", "info post"),
+            ]
+            assert "info post changed: 1" in await said(room.mia.slash(room.channel, "mod stats"))
+
+
+async def test_a_change_makes_approvals_void_and_old_buttons_too(tmp_path: Path) -> None:
+    """Whoever approved the former words has approved nothing of the new ones; a button under the former posts nothing."""
+    number = (
+        "---\nid: helpline\ntitle: A helpline\nsummary: [whom to call]\n---\n"
+        "The helpline is 22 40 00 40, every day. It is free of charge.\n"
+    )
+    knowledge_folder(tmp_path / "kb", helpline=number)
+    async with DiscordServer() as fake:
+        room = Community(fake)
+        async with room.running(tmp_path):
+            draft = await drafted(room, "helpline")
+            assert "Another moderator must approve" in await said(room.mia.press(draft, "Approve"))
+            stale = copy.copy(draft)
+            assert "Changed and checked" in await reworded(room.olaf, draft, "The helpline is 22 40 00 40, every day.")
+            new = await fake.reply_in(room.mods, number=2)
+            assert "two different moderators" in new.content
+            assert "does not wait any more" in await said(room.olaf.press(stale, "Approve"))
+            assert "Another moderator must approve" in await said(room.olaf.press(new, "Approve"))
+            assert fake.bot_messages(room.channel) == []
+            assert "Posted" in await said(room.mia.press(new, "Approve"))
+            assert "free of charge" not in (await fake.reply_in(room.channel)).content
+
+
+async def test_a_draft_that_was_decided_while_somebody_wrote_is_not_changed(tmp_path: Path) -> None:
+    """The form of a draft that has been posted meanwhile changes nothing, and no further draft is left with buttons."""
+    async with DiscordServer() as fake:
+        room = Community(fake)
+        async with room.running(tmp_path):
+            draft = await drafted(room)
+            stale = copy.copy(draft)
+            form = await room.mia.press(draft, "Edit").opened()
+            assert "Posted" in await said(room.olaf.press(draft, "Approve"))
+            assert "does not wait any more" in await said(room.mia.submit(form, words=FIRST))
+            assert "does not wait any more" in await said(room.mia.press(stale, "Edit"))
+            post = (await room.moderation.posts.posted())[0]
+            assert not await room.moderation.posts.exchange(post.id, post)
+            assert all(one.buttons == [] for one in fake.bot_messages(room.mods))
+
+
+async def test_a_changed_draft_that_moderators_cannot_be_shown_leaves_the_former_one(tmp_path: Path) -> None:
+    """Where the moderators' channel is closed to the bot, the change is refused, and the former draft can be approved."""
+    async with DiscordServer() as fake:
+        room = Community(fake)
+        async with room.running(tmp_path):
+            draft = await drafted(room)
+            fake.allow(room.mods, fake.bot, allow=Permission.VIEW_CHANNEL, deny=NO_WRITING)
+            await fake.settled()
+            assert "cannot show a draft" in await reworded(room.mia, draft, FIRST)
+            assert draft.buttons == ["Approve", "Edit", "Discard"]
+            assert "Posted" in await said(room.mia.press(draft, "Approve"))
+
+
 async def test_a_community_poll_says_that_votes_are_visible(tmp_path: Path) -> None:
     """`/mod poll` starts Discord's own poll under a notice; answers that do not fit are refused."""
     async with DiscordServer() as fake:
