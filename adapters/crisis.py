@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 from typing import Literal
 
 from pydantic import Field
@@ -39,10 +41,10 @@ class Contact(Strict):
     purpose: Purpose
     verified_on: date | None = None
 
-    def line(self) -> str:
-        """The contact as one line of text."""
-        reach = self.number or self.link
-        return f"{self.name}: {reach}" + (f" ({self.hours})" if self.hours else "")
+    def line(self, hours: Mapping[str, str] = MappingProxyType({})) -> str:
+        """The contact as one line of text. `hours`: what is said of hours, in the reader's language."""
+        reach, said = self.number or self.link, hours.get(self.hours, self.hours)
+        return f"{self.name}: {reach}" + (f" ({said})" if said else "")
 
     def brief(self) -> str:
         """The contact inside a sentence, the number first."""
@@ -68,7 +70,11 @@ class CountryContacts(Strict):
 
 
 class ReferralTexts(Strict):
-    """The fixed sentences of the referral in one language; {emergency}, {listening}, {contacts} are put in."""
+    """The fixed sentences of the referral in one language; {emergency}, {listening}, {contacts} are put in.
+
+    `hours`: what the countries' files say of hours, in this language; `countries`: their names by code. What is not in
+    these stays as it is there.
+    """
 
     first_person: str
     third_person: str
@@ -76,6 +82,8 @@ class ReferralTexts(Strict):
     concern: str
     safe: str
     safe_noted: str
+    hours: dict[str, str] = Field(default_factory=dict)
+    countries: dict[str, str] = Field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -96,7 +104,7 @@ class Referral:
 
     def listed(self) -> str:
         """The contacts alone, for somebody who only looks them up."""
-        lines = [f"- {contact.line()}" for contact in self.contacts.contacts]
+        lines = [f"- {contact.line(self.texts.hours)}" for contact in self.contacts.contacts]
         return "\n".join((*lines, *([self.contacts.note] if self.contacts.note else [])))
 
     def repeated(self) -> str:
@@ -138,6 +146,12 @@ class Referrals:
     def names(self) -> dict[str, str]:
         """Country codes and names by name, for choosing."""
         return {code: contacts.name for code, contacts in sorted(self.countries.items(), key=lambda one: one[1].name)}
+
+    def names_in(self, language: str | None) -> dict[str, str]:
+        """The same in a language; an accent does not change a name's place."""
+        known = self.choose(None, language).texts.countries
+        names = ((code, known.get(code, name)) for code, name in self.names.items())
+        return dict(sorted(names, key=lambda one: unicodedata.normalize("NFKD", one[1])))
 
     def find(self, said: str) -> str | None:
         """The code of a country somebody names, by code or name; None where there is no data for it."""

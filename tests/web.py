@@ -60,6 +60,18 @@ async def serving(bot: WebBot) -> AsyncIterator[WebBot]:
         await task
 
 
+def read(page: str) -> str:
+    """The words of a page or a part of it, as a reader sees them."""
+    return html.unescape(re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", page)))
+
+
+def pressed(page: str, label: str) -> str:
+    """What the button of a conversation with this label sends."""
+    found = re.search(rf'name="press" value="([^"]*)"[^>]*>{re.escape(html.escape(label))}</button>', page)
+    assert found is not None, f"no button {label}"
+    return html.unescape(found[1])
+
+
 class Browser:
     """Somebody's browser without JavaScript: cookies, forms, redirects. `page` is what is on the screen."""
 
@@ -87,13 +99,20 @@ class Browser:
     @property
     def words(self) -> str:
         """The words of the main part, as a reader sees them."""
-        return html.unescape(re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", self.main)))
+        return read(self.main)
 
     @property
     def token(self) -> str:
         """The token in the page's forms."""
         found = re.search(r'name="form" value="([^"]*)"', self.text)
         assert found is not None, self.text[:400]
+        return found[1]
+
+    @property
+    def after(self) -> str:
+        """What the page on the screen has last, as its script names it."""
+        found = re.search(r'data-after="([^"]*)"', self.text)
+        assert found is not None
         return found[1]
 
     @property
@@ -126,10 +145,72 @@ class Browser:
 
     async def press(self, label: str) -> str:
         """Press the button of the conversation that has this label."""
-        found = re.search(rf'name="press" value="([^"]*)"[^>]*>{re.escape(html.escape(label))}</button>', self.main)
-        assert found is not None, f"no button {label}"
-        await self.post("/press", press=html.unescape(found[1]))
+        await self.post("/press", press=pressed(self.main, label))
         return self.words
+
+
+class Listening:
+    """An open page with its script: the events that have come so far (Server-Sent Events)."""
+
+    def __init__(self) -> None:
+        self.events: list[dict[str, str]] = []
+        self.ended = False
+
+    async def until(self, kind: str, number: int = 1) -> dict[str, str]:
+        """The so-many-th event of a kind, as soon as it is there."""
+        await eventually(lambda: len(self._of(kind)) >= number)
+        return self._of(kind)[number - 1]
+
+    @property
+    def shown(self) -> list[str]:
+        """The entries that have come, as HTML."""
+        return [one["data"] for one in self._of("shown")]
+
+    @property
+    def last(self) -> str:
+        """The name of the newest thing, empty before there is one."""
+        return next((one["id"] for one in reversed(self.events) if "id" in one), "")
+
+    def _of(self, kind: str) -> list[dict[str, str]]:
+        return [one for one in self.events if one["event"] == kind]
+
+    async def end(self) -> None:
+        """Wait for the end of the stream."""
+        await eventually(lambda: self.ended)
+
+
+@asynccontextmanager
+async def listening(browser: Browser, after: str = "", **headers: str) -> AsyncIterator[Listening]:
+    """A page that listens until the end of the block."""
+    found = Listening()
+    opened = asyncio.Event()
+
+    async def listen() -> None:
+        path = f"{browser.base}/events?after={after}"
+        try:
+            async with browser.client.stream("GET", path, headers=headers) as answer:
+                assert answer.status_code == 200
+                opened.set()
+                event: dict[str, str] = {}
+                async for line in answer.aiter_lines():
+                    if not line:
+                        if "event" in event:
+                            found.events.append(event)
+                        event = {}
+                    else:
+                        name, _, value = line.partition(": ")
+                        event[name] = f"{event[name]}\n{value}" if name in event else value
+        finally:
+            found.ended = True
+            opened.set()
+
+    task = asyncio.create_task(listen())
+    await opened.wait()
+    try:
+        yield found
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
 
 
 async def eventually(check: Callable[[], object], seconds: float = 10) -> None:

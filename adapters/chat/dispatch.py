@@ -78,8 +78,8 @@ class Dispatch:
         self._starting = asyncio.Semaphore(STARTING)
         self._patience = Patience(seconds=self.retry_seconds)
 
-    async def resume(self) -> int:
-        """Take up what an earlier process left unanswered; how many messages."""
+    async def resume(self, prepare: Callable[[Sequence[Incoming]], Awaitable[None]] | None = None) -> int:
+        """Take up what an earlier process left unanswered; how many messages. `prepare` sees them before any is begun."""
         found, closed = await self.store.unanswered(self.chat.platform.id)
         if closed:
             _log.warning(
@@ -88,6 +88,8 @@ class Dispatch:
         heads = {one.incoming.identity: one.row for one in reversed(found)}
         if heads:
             await self.store.tried(list(heads.values()))
+        if prepare is not None:
+            await prepare([one.incoming for one in found])
         for one in found:
             self._enqueue(one)
         return len(found)
@@ -197,7 +199,8 @@ class Dispatch:
         state = line.kept.state or self.chat.start(incoming)
         if waiting.attempts >= GIVE_UP_AFTER:
             _log.error("a message ended the process %d times and is given up", waiting.attempts)
-            await self._deliver(line, waiting, self.chat.sorry(state))
+            async with self.screen.busy(incoming):
+                await self._deliver(line, waiting, self.chat.sorry(state))
             return
         if incoming.at and self.store.now() - incoming.at > LATE_SECONDS:
             incoming = incoming.after_an_absence()

@@ -98,7 +98,7 @@ class WebBot:
         """Answer what is left from before, then whoever comes. Raises ConfigurationError where the port is taken."""
         serving, listener = server(self.app, self.settings, self.started)
         self.address = address_of(listener)
-        left = await self.house.dispatch.resume()
+        left = await self.house.dispatch.resume(self.house.take_up)
         if left:
             _log.info("%d messages had been left unanswered", left)
         task = asyncio.create_task(serving.serve(sockets=[listener]))

@@ -179,9 +179,15 @@ class Calm:
 
 
 def sorry(visit: Visit, status: int, kept: str = "") -> Response:
-    """The page for what went wrong; what the person wrote is on it, and the referral if it calls for one."""
+    """The page for what went wrong; what the person wrote is on it, and the referral if it calls for one.
+
+    The page's script keeps the words in their field; it gets the referral as an entry to show.
+    """
+    showing = visit.referral(kept)
+    referral = None if showing is None else visit.house.entries.shown(showing, visit.look.language)
     if visit.wants_json:
-        return JSONResponse({}, status_code=status, headers=_headers(status))
+        shown = {} if referral is None else {"shown": visit.render("entry.html", entry=referral, last=False, now=True)}
+        return JSONResponse(shown, status_code=status, headers=_headers(status))
     texts = visit.texts.errors
     words = {
         400: texts.broken,
@@ -193,10 +199,6 @@ def sorry(visit: Visit, status: int, kept: str = "") -> Response:
         429: texts.too_many,
         503: texts.unavailable,
     }
-    referral = None
-    if kept:
-        chat = visit.house.chat
-        referral = chat.session.referral_now(chat.start(visit.incoming()).session, kept)
     response = visit.page(
         "error.html",
         status=status,

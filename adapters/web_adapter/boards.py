@@ -63,7 +63,7 @@ class Board:
             return
         self.seeded = True
         known = [one.text for one in restored]
-        since = [one for one in self.entries if not any(text and one.text.endswith(text) for text in known)]
+        since = [one for one in self.entries if not any(_same(one, text) for text in known)]
         self.entries, self.epoch = deque(), secrets.token_hex(4)
         for one in (*restored, *since):
             self.add(one)
@@ -105,6 +105,11 @@ class Board:
         self.entries.clear()
         self.polls.clear()
         self.ring()
+
+
+def _same(entry: Entry, text: str) -> bool:
+    """Whether a stored text is what was shown; an answer may have been shown with a note before it."""
+    return entry.text == text or (entry.kind != "you" and bool(text) and entry.text.endswith(text))
 
 
 async def rung(bell: asyncio.Event, seconds: float) -> None:

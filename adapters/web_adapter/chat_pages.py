@@ -45,7 +45,7 @@ class ChatPages:
         return visit.page(
             "start.html",
             condition=assistant.condition,
-            emergency=self.house.contacts(visit.look).first("emergency").brief(),
+            emergency=visit.emergency,
             readers=who_can_read(chat.facts, chat.platform, said, private=True),
             kept=what_is_kept(chat.facts, said),
             hours=chat.facts.idle_hours,
@@ -104,7 +104,7 @@ class ChatPages:
             board=board,
             draft=draft,
             paused=self.house.pause.on,
-            emergency=self.house.contacts(visit.look).first("emergency").brief(),
+            emergency=visit.emergency,
             suggested=self._suggested(),
         )
 
@@ -133,27 +133,15 @@ class ChatPages:
         command, about, argument = code
         if command in _ERASING:
             return visit.go("/forget")
-        labels = visit.said.buttons.model_dump()
-        named = argument if command == "ask" else command
-        label = "" if command in {"thumb", "consent"} else labels.get(named, argument)
-        said = Entry(kind="you", text=self._title(argument) if command == "topic" else label)
-        return await self._do(visit, visit.incoming(command, argument, about=about), said if said.text else None)
-
-    def _title(self, source: str) -> str:
-        for assistant in self.house.chat.session.engine.assistants.values():
-            if (found := assistant.knowledge.get(source)) is not None:
-                return found.title
-        return source
+        incoming = visit.incoming(command, argument, about=about)
+        return await self._do(visit, incoming, self.house.entries.said(incoming))
 
     async def _do(self, visit: Visit, incoming: Incoming, said: Entry | None) -> Response:
-        board = self.house.boards.get(visit.identity)
-        if not board.seeded:
-            state = (await self.house.store.load(visit.identity)).state
-            board.seed([] if state is None else self.house.entries.restored(state, visit.look.language))
+        board = await self.house.board(visit.identity, visit.look.language)
         if said is not None:
             board.add(said)
         if self.house.pause.on and incoming.command not in {"crisis", "safe"}:
-            self._note(visit, board, self._paused(visit, incoming))
+            self._not_taken(visit, board, incoming, visit.texts.chat.paused)
         else:
             await self._take_or_tell(visit, board, incoming)
         if visit.wants_json:
@@ -165,19 +153,13 @@ class ChatPages:
         try:
             await self.house.take(board, [incoming])
         except StorageError:
-            self._note(visit, board, self.house.chat.cannot_take(incoming))
+            self._not_taken(visit, board, incoming, visit.said.cannot_take)
             raise
 
-    def _paused(self, visit: Visit, incoming: Incoming) -> Showing:
-        """What is shown while the operator has paused everything: the referral where a message calls for it."""
-        chat = self.house.chat
-        referral = None if incoming.command else chat.session.referral_now(chat.start(incoming).session, incoming.text)
-        if referral is not None:
-            return Showing(text=referral.text, referral=True)
-        emergency = self.house.contacts(visit.look).first("emergency").brief()
-        return Showing(text=visit.texts.chat.paused.format(emergency=emergency))
-
-    def _note(self, visit: Visit, board: Board, showing: Showing) -> None:
+    def _not_taken(self, visit: Visit, board: Board, incoming: Incoming, why: str) -> None:
+        """Say why nothing was taken; in its place stands the referral for words of danger, which no topic's name is."""
+        referral = None if incoming.command == "topic" else visit.referral(incoming.text)
+        showing = referral or Showing(text=why.format(emergency=visit.emergency))
         board.add(self.house.entries.shown(showing, visit.look.language))
 
     async def vote(self, visit: Visit) -> Response:

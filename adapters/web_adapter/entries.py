@@ -72,9 +72,23 @@ class Entries:
         """Whose assistants, contacts and knowledge bases are shown."""
         return self.chat.session
 
-    def said(self, incoming: Incoming, label: str = "") -> Entry:
-        """What the person wrote or pressed."""
-        return Entry(kind="you", text=label or incoming.text)
+    def said(self, incoming: Incoming) -> Entry | None:
+        """What the person wrote or pressed, in the words of the button; None for what is not shown."""
+        command, text = incoming.command, incoming.text
+        labels = self.chat.languages.choose(incoming.language).buttons.model_dump()
+        if command in {"thumb", "consent"}:
+            return None
+        if command == "topic":
+            text = self._title(text)
+        elif command:
+            text = labels.get(text, text) if command == "ask" else labels.get(command, text)
+        return Entry(kind="you", text=text) if text else None
+
+    def _title(self, source: str) -> str:
+        for assistant in self.session.engine.assistants.values():
+            if (found := assistant.knowledge.get(source)) is not None:
+                return found.title
+        return source
 
     def shown(self, showing: Showing, language: str) -> Entry:
         """A showing as an entry."""

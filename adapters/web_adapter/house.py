@@ -21,6 +21,7 @@ from adapters.chat.dispatch import Dispatch
 from adapters.chat.identity import ChatIdentity
 from adapters.chat.incoming import Incoming
 from adapters.chat.limits import ChatLimits
+from adapters.chat.showing import Showing
 from adapters.chat.state import ChatState
 from adapters.chat.store import ChatStore
 from adapters.chat.texts import ChatTexts
@@ -30,7 +31,8 @@ from adapters.web_adapter.cookies import Cookies, FormTokens, Look, chosen, new_
 from adapters.web_adapter.entries import Entries
 from adapters.web_adapter.guard import Asker, comes_from_us
 from adapters.web_adapter.limiting import Buckets, Places
-from adapters.web_adapter.prose import dialled, plain, prose, with_links, worded
+from adapters.web_adapter.prose import dialled, plain, prose, with_contacts, with_links, worded
+from adapters.web_adapter.screen import QUIET
 from adapters.web_adapter.settings import WebSettings
 from adapters.web_adapter.tally import Tally
 from adapters.web_adapter.texts import WebLanguages, WebTexts
@@ -94,7 +96,7 @@ class House:
             lstrip_blocks=True,
         )
         environment.filters |= {"prose": prose, "plain": plain, "dialled": dialled, "worded": worded}
-        environment.globals |= {"static": self.static_path, "with_links": with_links}
+        environment.globals |= {"static": self.static_path, "with_links": with_links, "with_contacts": with_contacts}
         return environment
 
     @cached_property
@@ -131,6 +133,22 @@ class House:
         refused = self.limits.refused.pop(identity, 0)
         board.waiting = max(0, board.waiting - refused)
         return not refused
+
+    async def board(self, identity: ChatIdentity, language: str) -> Board:
+        """A chat's board, with what is stored of the chat on it."""
+        board = self.boards.get(identity)
+        if not board.seeded:
+            state = (await self.store.load(identity)).state
+            board.seed([] if state is None else self.entries.restored(state, language))
+        return board
+
+    async def take_up(self, left: Sequence[Incoming]) -> None:
+        """Show what an earlier process has taken and not answered, in its place, as soon as the page is back."""
+        for one in left:
+            board = await self.board(one.identity, one.language)
+            board.waiting += 1
+            if not one.place.get(QUIET) and (said := self.entries.said(one)) is not None:
+                board.add(said)
 
     def contacts(self, look: Look) -> CountryContacts:
         """The contacts for somebody's country."""
@@ -222,6 +240,20 @@ class Visit:
             **changes,
         )
 
+    @property
+    def emergency(self) -> str:
+        """The emergency contact of this person's country, inside a sentence."""
+        return self.house.contacts(self.look).first("emergency").brief()
+
+    def referral(self, text: str) -> Showing | None:
+        """The whole referral with this person's contacts, for words that are not answered now and call for it."""
+        if not text:
+            return None
+        session = self.house.chat.session
+        state = replace(session.start(), language=self.look.language, country=self.look.country or None)
+        found = session.referral_now(state, text)
+        return None if found is None else Showing(text=found.text, referral=True)
+
     async def form(self) -> dict[str, str]:
         """The fields of a post; raises Refused for one that does not come from a form of ours."""
         request = self.request
@@ -277,7 +309,7 @@ class Visit:
             panel=panel,
             numbers=[one.number for one in contacts.contacts],
             languages=house.chat.languages.texts,
-            countries=house.countries,
+            countries=house.chat.session.referrals.names_in(self.look.language),
             has_feedback=house.chat.feedback is not None,
             exit_url=house.settings.exit_url,
             **context,
@@ -288,7 +320,15 @@ class Visit:
         key = (self.base, self.look.language, contacts.country)
         if key not in self.house.panels:
             template = self.house.templates.get_template("contacts.html")
-            self.house.panels[key] = Markup(template.render(w=self.texts, contacts=contacts, base=self.base))  # noqa: S704
+            referrals = self.house.chat.session.referrals
+            said = template.render(
+                w=self.texts,
+                contacts=contacts,
+                country=referrals.names_in(self.look.language)[contacts.country],
+                hours=referrals.choose(None, self.look.language).texts.hours,
+                base=self.base,
+            )
+            self.house.panels[key] = Markup(said)  # noqa: S704
         return self.house.panels[key]
 
     def dressed(self, response: Response) -> Response:

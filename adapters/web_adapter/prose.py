@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator
 
 from markupsafe import Markup, escape
 
+from adapters.crisis import Contact
+
 LINKED = frozenset(
     {"help", "topics", "crisis", "country", "language", "whocanread", "privacy", "feedback", "forget", "stop", "start"}
 )
@@ -34,6 +36,16 @@ def with_links(html: Markup, base: str, numbers: Iterable[str] = ()) -> Markup:
         piece if piece.startswith("<") else _COMMAND.sub(page, _dialled(piece, numbers))
         for piece in re.split(r"(<[^>]*>)", str(html))
     )
+    return Markup(linked)  # noqa: S704 - put together from escaped text and our own tags
+
+
+def with_contacts(html: Markup, contacts: Iterable[Contact]) -> Markup:
+    """Any text in which contacts are named as a sentence names them: their numbers dial, and no other number does."""
+    linked = str(html)
+    for one in contacts:
+        if one.number:
+            brief, number = str(escape(one.brief())), str(escape(one.number))
+            linked = linked.replace(brief, f"{_dialled(number, [one.number])}{brief.removeprefix(number)}")
     return Markup(linked)  # noqa: S704 - put together from escaped text and our own tags
 
 

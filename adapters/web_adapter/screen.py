@@ -67,8 +67,8 @@ class WebScreen:
         board = self.boards.get(incoming.identity)
         if board.waiting:
             board.waiting -= 1
-        elif not board.seeded and incoming.command in {"", "ask"} and incoming.text:
-            board.add(self.entries.said(incoming))  # it waited through a restart, and the page has not been seen since
+        elif not board.seeded and incoming.command in {"", "ask"} and (said := self.entries.said(incoming)) is not None:
+            board.add(said)  # so many chats are open that its board has been given up meanwhile
         board.working += 1
         board.ring()
         begun = self.clock()

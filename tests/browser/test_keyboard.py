@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.browser.conftest import Visiting
 from tests.browser.served import EXIT, Served
 from tests.browser.visitor import CRISIS, DESKTOP, PHONE, QUESTION, Visitor
+from tests.web import TOKEN
 
 
 async def begun(anna: Visitor) -> None:
@@ -56,6 +57,21 @@ async def test_help_by_keyboard(visit: Visiting) -> None:
     assert not await anna.page.locator(".help-panel").is_visible()
 
 
+async def test_all_contacts_by_keyboard(visit: Visiting) -> None:
+    """From the help on every page to the page of all contacts, to a number there, and back to the chat."""
+    anna = await visit(viewport=PHONE)
+    await begun(anna)
+    await anna.tab_to("#help summary", back=True)
+    await anna.keys("Enter")
+    await anna.tab_to(".help-panel a[href='/crisis']")
+    await anna.keys("Enter")
+    await anna.page.wait_for_url("**/crisis")
+    await anna.tab_to("main .number")
+    await anna.tab_to("main a.button[href='/chat']")
+    await anna.keys("Enter")
+    await anna.listening()
+
+
 async def test_a_crisis_by_keyboard(visit: Visiting) -> None:
     """The referral's numbers and “I am safe” are reached, and pressing it keeps the focus on what comes."""
     anna = await visit(viewport=PHONE)
@@ -71,14 +87,14 @@ async def test_a_crisis_by_keyboard(visit: Visiting) -> None:
 
 
 async def test_the_buttons_under_an_answer_by_keyboard(visit: Visiting) -> None:
-    """After Simpler, Next part and a suggestion the focus is on what was said, and Tab goes on from there."""
+    """After a suggestion and every wish the focus is on what was said, and Tab goes on from there."""
     anna = await visit(viewport=DESKTOP)
     await begun(anna)
     await anna.tab_to(".examples button", back=True)
     await anna.keys("Enter")
     await anna.next(0)
     assert "you" in str(await anna.page.evaluate("document.activeElement.className"))
-    for count, label in enumerate(("simpler", "more"), start=1):
+    for count, label in enumerate(("simpler", "shorter", "example", "more"), start=1):
         await anna.tab_to(f".actions button[value^='{label}:']")
         await anna.keys("Space")
         await anna.next(count)
@@ -102,6 +118,32 @@ async def test_a_passage_by_keyboard(visit: Visiting) -> None:
     assert not await anna.page.locator("#beside").is_visible()
     assert "cite" in str(await anna.page.evaluate("document.activeElement.className"))
     await anna.focus()
+
+
+async def test_the_sources_by_keyboard(visit: Visiting) -> None:
+    """From the menu to the list, a title by its words, the text, back to the list, back to the conversation."""
+    anna = await visit(viewport=DESKTOP)
+    await begun(anna)
+    await asked(anna)
+    before = await anna.entries()
+    await anna.tab_to(".menu a[href='/sources']", back=True)
+    await anna.keys("Enter")
+    await anna.page.wait_for_url("**/sources")
+    await anna.tab_to("input[type=search]")
+    await anna.type("sleep")
+    await anna.keys("Enter")
+    await anna.page.wait_for_url("**/sources?*")
+    await anna.tab_to(".titles a")
+    await anna.keys("Enter")
+    await anna.page.wait_for_url("**/sources/*/*")
+    await anna.tab_to(".anchor")
+    await anna.tab_to(".crumbs a[href='/sources']", back=True)
+    await anna.keys("Enter")
+    await anna.page.wait_for_url("**/sources")
+    await anna.tab_to(".menu a[href='/chat']")
+    await anna.keys("Enter")
+    await anna.listening()
+    assert await anna.entries() == before
 
 
 async def test_nothing_glides_away_under_the_focus(visit: Visiting) -> None:
@@ -156,6 +198,42 @@ async def test_feedback_and_display_by_keyboard(visit: Visiting) -> None:
     await anna.page.wait_for_url("**/look?saved=1")
     assert await anna.page.get_attribute("html", "class") == "size-1 theme-a js"
     assert await anna.page.get_attribute("html", "lang") == "nb"
+
+
+async def test_country_and_colours_by_keyboard(visit: Visiting) -> None:
+    """Chosen by typing and with arrows; the chat is dark then, and its help is the other country's."""
+    anna = await visit(viewport=PHONE)
+    await begun(anna)
+    await anna.tab_to(".tools a[href^='/look']")
+    await anna.keys("Enter")
+    await anna.page.wait_for_url("**/look?back=/chat")
+    await anna.tab_to("#country")
+    await anna.type("Norw")
+    await anna.tab_to("input[name=theme]")
+    await anna.keys("ArrowDown", "ArrowDown")
+    await anna.focus()
+    await anna.tab_to(".begin .primary", most=1)
+    await anna.keys("Enter")
+    await anna.listening()
+    assert await anna.page.get_attribute("html", "class") == "size-0 theme-d js"
+    assert await anna.page.locator(".help-panel a[href='tel:113']").count()
+
+
+async def test_the_operator_by_keyboard(visit: Visiting) -> None:
+    """Log in, pause, go on, log out: each is reached, and what it did can be read."""
+    otto = await visit(viewport=DESKTOP)
+    await otto.go("/operator")
+    await otto.tab_to("#operator-token")
+    await otto.type(TOKEN)
+    await otto.keys("Enter")
+    await otto.page.locator(".operator").wait_for()
+    for button, said in (("pause", "Paused"), ("resume", "Running.")):
+        await otto.tab_to(f"button[value={button}]")
+        await otto.keys("Enter")
+        await otto.page.locator(".operator .pair p", has_text=said).wait_for()
+    await otto.tab_to("button[value=logout]")
+    await otto.keys("Space")
+    await otto.page.locator("#operator-token").wait_for()
 
 
 async def test_printing_and_erasing_by_keyboard(visit: Visiting) -> None:

@@ -61,6 +61,22 @@ async def test_a_crisis_message_is_answered_with_contacts_that_dial(visit: Visit
     assert await anna.page.locator(".help-panel a[href='tel:116123']").is_visible()
 
 
+async def test_a_message_that_is_refused_still_gets_help(visit: Visiting, served: Served) -> None:
+    """Beyond the limit the words stay in their field, a line says so, and the contacts are shown all the same."""
+    anna = await visit(viewport=PHONE)
+    await anna.begin()
+    posts = served.bot.house.posts
+    usual, posts.a_minute = posts.a_minute, 0
+    try:
+        assert "116 123" in await anna.ask(CRISIS, "referral")
+        await anna.page.locator("#status", has_text="did not go through").wait_for()
+        assert len(await anna.entries()) == 1 and await anna.page.input_value("#text") == CRISIS
+    finally:
+        posts.a_minute = usual
+    await anna.page.click("#ask .primary")
+    assert "116 123" in await anna.next(1, "referral")
+
+
 async def test_the_answer_can_be_had_otherwise_and_goes_on(visit: Visiting) -> None:
     """Simpler and Next part give a new answer each, and the buttons move to it."""
     anna = await visit()

@@ -103,6 +103,30 @@ async def test_the_widget_closes_by_keyboard_and_keeps_the_conversation(
     await anna.keys("Escape")
 
 
+async def test_a_conversation_in_the_widget_by_keyboard(visit: Visiting, site: tuple[str, Served]) -> None:
+    """With Tab and Enter alone: into the frame, agree, ask, on to the button behind the frame, which closes it."""
+    anna, frame = await opened(visit, site)
+
+    async def tab_to(selector: str, where: Frame, *, back: bool = False) -> None:
+        for _ in range(40):
+            await anna.keys("Shift+Tab" if back else "Tab")
+            if await where.evaluate("one => document.hasFocus() && document.activeElement.matches(one)", selector):
+                return
+        raise AssertionError(f"{selector} was not reached")
+
+    await tab_to(".begin .primary", frame)
+    await anna.keys("Enter")
+    await frame.wait_for_selector("#ask")
+    await tab_to("#text", frame)
+    await anna.type(QUESTION)
+    await anna.keys("Enter")
+    await frame.wait_for_selector(".entry.answer")
+    await tab_to(".from a.cite", frame, back=True)
+    await tab_to("body > button", anna.page.main_frame)
+    await anna.keys("Enter")
+    assert not await anna.page.locator("iframe").is_visible()
+
+
 async def test_a_site_that_is_not_named_shows_nothing_of_it(visit: Visiting, site: tuple[str, Served]) -> None:
     """Any other site's frame stays empty: the browser keeps to `frame-ancestors`."""
     _, served = site

@@ -7,11 +7,8 @@ import os
 import random
 import re
 import signal
-import sqlite3
-import sys
-from asyncio.subprocess import Process
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +16,8 @@ import pytest
 
 from benchmarks.rig import mock_server
 from benchmarks.scripts import SOURCE_REPLY
-from tests.fakes.telegram_process import ROOT, TelegramProcess
-from tests.team import knowledge_folder
+from tests.fakes.telegram_process import TelegramProcess
+from tests.killing import Cafi, on_disk, until
 
 KILLS = int(os.environ.get("CAFI_KILLS", "3"))
 PEOPLE = 40
@@ -32,44 +29,6 @@ HOUSE = (
     "I was away for a while.",
 )
 BEGIN = "I understand, begin"
-
-
-class Cafi:
-    """`cafi run` as a process of its own, with its files in a folder."""
-
-    def __init__(self, folder: Path, environment: Mapping[str, str]) -> None:
-        self.folder = folder
-        self.log = folder / "log.txt"
-        self._environment = {name: value for name, value in os.environ.items() if not name.startswith("CAFI_")}
-        self._environment |= {
-            "CAFI_STORAGE__URL": f"sqlite:///{folder}/cafi.db",
-            "CAFI_SESSIONS__SECRET_FILE": str(folder / "secret.json"),
-            "CAFI_SESSIONS__INBOX_KEY_FILE": str(folder / "inbox.key"),
-            "CAFI_LOG_LEVEL": "DEBUG",
-            "CAFI_WEB__ENABLED": "false",  # its port may be somebody else's
-            **environment,
-        }
-        self.kb = knowledge_folder(folder / "kb")
-        self.process: Process | None = None
-
-    async def start(self) -> Process:
-        command = (sys.executable, "-c", "from bots.cli import app; app()", "run", "--kb", str(self.kb))
-        with self.log.open("ab") as log:
-            self.process = await asyncio.create_subprocess_exec(
-                *command, cwd=ROOT, env=self._environment, stdout=log, stderr=log
-            )
-        return self.process
-
-    async def end(self, number: signal.Signals) -> int:
-        assert self.process is not None
-        self.process.send_signal(number)
-        return await asyncio.wait_for(self.process.wait(), 30)
-
-    def rows(self, table: str) -> int:
-        with sqlite3.connect(self.folder / "cafi.db") as connection:
-            found = connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0]  # noqa: S608 - ours
-        connection.close()
-        return int(found)
 
 
 def telegram_at(fake: TelegramProcess) -> dict[str, str]:
@@ -98,21 +57,6 @@ async def shown(fake: TelegramProcess, person: Mapping[str, Any], count: int) ->
             return replies
         await asyncio.sleep(0.05)
     raise AssertionError("The bot does not answer.")
-
-
-async def until(predicate: Callable[[], bool], seconds: float = 60) -> None:
-    """Wait until something is true."""
-    for _ in range(int(seconds / 0.05)):
-        if predicate():
-            return
-        await asyncio.sleep(0.05)
-    raise AssertionError("It does not become true.")
-
-
-def on_disk(folder: Path) -> bytes:
-    """Everything in the program's own files."""
-    files = (path for path in folder.iterdir() if path.is_file() and path.name != "calls.jsonl")
-    return b"".join(path.read_bytes() for path in files)
 
 
 def answers(fake: TelegramProcess) -> Counter[int]:

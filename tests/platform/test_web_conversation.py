@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,11 +12,13 @@ import pytest
 from adapters.chat.chat import Chat
 from adapters.chat.feedback_port import Poll
 from adapters.chat.identity import ChatIdentity
+from adapters.chat.incoming import Incoming
 from adapters.chat.state import Answered, ChatState
 from adapters.web_adapter.boards import Boards
+from adapters.web_adapter.screen import QUIET
 from bots.web import web
-from tests.team import scripted
-from tests.web import Browser, chats_in, running, serving
+from tests.team import CITED, scripted
+from tests.web import Browser, chats_in, read, running, serving
 
 QUESTION = "what are the voices?"
 ANSWER = "Voices are sounds that others do not hear."
@@ -62,6 +65,33 @@ async def test_a_crisis_message_shows_the_contacts_of_the_country(tmp_path: Path
         last = anna.entries[-1]
         assert 'class="entry referral"' in last and 'role="alert"' in last
         assert 'href="tel:116123"' in last and "It was a question, I am safe" in last
+
+
+async def test_contacts_below_an_answer_dial(tmp_path: Path) -> None:
+    """Where an answer ends with the line of contacts their numbers are links, and no other number is."""
+    draft = {**CITED, "reply": "A fixed time for going to bed can help 999 of us."}
+    concern = {"delusional_framing": False, "level": "concern"}
+    model = scripted({"agent": draft, "urgency": concern})
+    async with running(tmp_path, model) as bot, Browser(bot.address) as anna:
+        await anna.begin(country="uk")
+        await anna.ask("how can I sleep better")
+        last = anna.entries[-1]
+        assert 'class="entry answer"' in last and "help 999 of us" in last
+        assert last.count('href="tel:999">999</a> (Emergency services)') == last.count('href="tel:') - 1 == 1
+
+
+async def test_the_contacts_are_told_in_the_language_of_the_page(tmp_path: Path) -> None:
+    """Hours too, in the panel of every page and in the referral."""
+    async with running(tmp_path) as bot, Browser(bot.address) as anna:
+        await anna.begin(language="de", country="de")
+        await anna.ask("Ich will nicht mehr leben")
+        assert "rund um die Uhr" in anna.entries[-1]
+        assert "at any hour" not in anna.text and "Kontakte für: Deutschland" in anna.text
+        await anna.get("/look")
+        names = re.findall(
+            r'<option value="(?:[a-z]{2})"[^>]*>([^<]*)</option>', anna.text.partition('id="country"')[2]
+        )
+        assert names[:3] == ["Australien", "Dänemark", "Deutschland"] and "Österreich" in names
 
 
 async def test_help_is_in_every_page_without_javascript(tmp_path: Path) -> None:
@@ -187,9 +217,43 @@ async def test_a_message_that_waited_through_a_restart_is_answered_once_on_the_p
         assert again.words.count(QUESTION) == 1 and again.words.count(ANSWER) == 1
 
 
-def _incoming(identity: ChatIdentity):
-    from adapters.chat.incoming import Incoming
+async def test_all_that_waited_through_a_restart_is_on_the_page_before_any_of_it_is_answered(tmp_path: Path) -> None:
+    """Who comes back sees every message and wish in its place, even one asked before, and that it is being worked on."""
+    chats = chats_in(tmp_path)
+    async with chats.application.closing:
+        await chats.begin()
+        bot = web(chats)
+        async with serving(bot), Browser(bot.address) as anna:
+            await anna.begin()
+            await anna.ask(QUESTION)
+            cookies = anna.client.cookies
+            identity = ChatIdentity(platform="web", chat=cookies["cafi-session"])
+        first = replace(_incoming(identity), at=chats.store.now())
+        quiet = replace(first, command="language", text="en", place={QUIET: 1})
+        await chats.store.take([first, replace(first, command="simpler", text=""), quiet, first])
+    release = asyncio.Event()
+    handle = Chat.handle
 
+    async def slow(self: Chat, state: ChatState, incoming: Incoming):
+        await release.wait()
+        async for showing in handle(self, state, incoming):
+            yield showing
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Chat, "handle", slow)
+        async with running(tmp_path, page={"answer_seconds": 0.05}) as bot, Browser(bot.address) as again:
+            again.client.cookies = cookies
+            await again.get("/chat")
+            mine = [words for one in again.entries if 'class="entry you"' in one for words in [read(one).split()]]
+            assert [" ".join(one[1:]) for one in mine] == [QUESTION, QUESTION, "Simpler", QUESTION]
+            assert again.words.count(ANSWER) == 1 and "Looking in the texts" in again.words
+            release.set()
+            await bot.house.dispatch.idle()
+            await again.get("/chat")
+            assert len(again.entries) == 8 and "Looking in the texts" not in again.words
+
+
+def _incoming(identity: ChatIdentity) -> Incoming:
     return Incoming(identity=identity, text=QUESTION, language="en")
 
 

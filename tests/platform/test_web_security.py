@@ -201,7 +201,7 @@ async def test_what_was_written_on_an_old_page_is_not_lost(tmp_path: Path) -> No
         await anna.begin(country="uk")
         answer = await anna.client.post("/chat", data={"form": "old", "text": "I want to kill myself tonight <b>"})
         assert answer.status_code == 403 and "I want to kill myself tonight &lt;b&gt;</textarea>" in answer.text
-        assert 'role="alert"' in answer.text and "tel:116123" in answer.text
+        assert "tel:116123" in answer.text.partition('role="alert"')[2].partition("</textarea>")[0]
 
 
 # --- Floods -------------------------------------------------------------------------------------------------------------
@@ -259,6 +259,19 @@ async def test_one_session_is_limited(tmp_path: Path) -> None:
             await anna.post("/press", press="crisis::")
         await anna.ask("are you there")
         assert anna.page.status_code == 429 and "are you there</textarea>" in anna.text
+
+
+async def test_a_refused_message_of_danger_is_answered_with_the_referral(tmp_path: Path) -> None:
+    """Beyond the limit the page's script gets the contacts to show, and for other words nothing."""
+    async with running(tmp_path, page={"posts_a_minute": 5}) as bot, Browser(bot.address) as anna:
+        await anna.begin(country="uk")
+        form, script = {"form": anna.token}, {"Accept": "application/json"}
+        while bot.house.posts.take(anna.client.cookies["cafi-session"].encode()):
+            pass
+        calm = await anna.client.post("/chat", data={**form, "text": QUESTION}, headers=script)
+        danger = await anna.client.post("/chat", data={**form, "text": "I want to kill myself"}, headers=script)
+        assert (calm.status_code, calm.json(), danger.status_code) == (429, {}, 429)
+        assert 'role="alert"' in danger.json()["shown"] and "tel:116123" in danger.json()["shown"]
 
 
 async def test_too_many_messages_are_told_and_nothing_hangs(tmp_path: Path) -> None:
@@ -411,7 +424,7 @@ async def test_pause_takes_no_message_and_keeps_help(tmp_path: Path) -> None:
         Browser(bot.address) as operator,
         Browser(bot.address) as anna,
     ):
-        await anna.begin()
+        await anna.begin(country="uk")
         await operator.get("/operator")
         await operator.post("/operator/login", token=TOKEN)
         await operator.post("/operator/switch", do="pause")
@@ -419,7 +432,7 @@ async def test_pause_takes_no_message_and_keeps_help(tmp_path: Path) -> None:
         said = await anna.ask(QUESTION)
         assert "have paused it" in said and "Voices are sounds" not in said
         await anna.ask("I want to kill myself tonight")
-        assert "entry referral" in anna.entries[-1]
+        assert "entry referral" in anna.entries[-1] and "tel:116123" in anna.entries[-1]
         assert (await anna.get("/health")).json() == {"status": "paused"}
         await operator.post("/operator/switch", do="resume")
         await anna.get("/chat")

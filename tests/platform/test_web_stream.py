@@ -2,85 +2,20 @@
 
 from __future__ import annotations
 
-import asyncio
-import re
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 
 import httpx
 
-from tests.web import Browser, eventually, running
+from tests.web import Browser, eventually, listening, running
 
 QUESTION = "what are the voices?"
-
-
-class Listening:
-    """An open page: the events that have come so far."""
-
-    def __init__(self) -> None:
-        self.events: list[dict[str, str]] = []
-        self.ended = False
-
-    async def until(self, kind: str, number: int = 1) -> dict[str, str]:
-        """The so-many-th event of a kind, as soon as it is there."""
-        await eventually(lambda: len(self._of(kind)) >= number)
-        return self._of(kind)[number - 1]
-
-    def _of(self, kind: str) -> list[dict[str, str]]:
-        return [one for one in self.events if one["event"] == kind]
-
-    async def end(self) -> None:
-        """Wait for the end of the stream."""
-        await eventually(lambda: self.ended)
-
-
-@asynccontextmanager
-async def listening(browser: Browser, after: str = "", **headers: str) -> AsyncIterator[Listening]:
-    """A page that listens until the end of the block."""
-    found = Listening()
-    opened = asyncio.Event()
-
-    async def listen() -> None:
-        path = f"{browser.base}/events?after={after}"
-        try:
-            async with browser.client.stream("GET", path, headers=headers) as answer:
-                assert answer.status_code == 200
-                opened.set()
-                event: dict[str, str] = {}
-                async for line in answer.aiter_lines():
-                    if not line:
-                        if "event" in event:
-                            found.events.append(event)
-                        event = {}
-                    else:
-                        name, _, value = line.partition(": ")
-                        event[name] = f"{event[name]}\n{value}" if name in event else value
-        finally:
-            found.ended = True
-            opened.set()
-
-    task = asyncio.create_task(listen())
-    await opened.wait()
-    try:
-        yield found
-    finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
-
-
-def after(browser: Browser) -> str:
-    """What the page on the screen has last."""
-    found = re.search(r'data-after="([^"]*)"', browser.text)
-    assert found is not None
-    return found[1]
 
 
 async def test_an_answer_comes_to_every_open_page(tmp_path: Path) -> None:
     """Two tabs see the question, that it is worked on, the answer with its buttons, and that it is done."""
     async with running(tmp_path) as bot, Browser(bot.address) as anna:
         await anna.begin()
-        async with listening(anna, after(anna)) as one, listening(anna, after(anna)) as two:
+        async with listening(anna, anna.after) as one, listening(anna, anna.after) as two:
             await one.until("calm")
             await anna.client.post(
                 "/chat", data={"form": anna.token, "text": QUESTION}, headers={"Accept": "application/json"}
@@ -98,7 +33,7 @@ async def test_a_page_that_reconnects_gets_what_it_missed_once(tmp_path: Path) -
     """With the id of the last event a page is sent only what came after it."""
     async with running(tmp_path) as bot, Browser(bot.address) as anna:
         await anna.begin()
-        start = after(anna)
+        start = anna.after
         await anna.ask(QUESTION)
         async with listening(anna, start) as all_of_it:
             answer = await all_of_it.until("shown", 2)
@@ -112,7 +47,7 @@ async def test_after_a_restart_a_page_is_told_to_look_anew(tmp_path: Path) -> No
     async with running(tmp_path) as bot, Browser(bot.address) as anna:
         await anna.begin()
         await anna.ask(QUESTION)
-        last, cookies = after(anna), anna.client.cookies
+        last, cookies = anna.after, anna.client.cookies
     async with running(tmp_path) as bot, Browser(bot.address) as again:
         again.client.cookies = cookies
         async with listening(again, last) as page:
@@ -125,7 +60,7 @@ async def test_open_pages_are_told_when_the_chat_is_erased(tmp_path: Path) -> No
     """Erasing in one tab sends the others to the first page."""
     async with running(tmp_path) as bot, Browser(bot.address) as anna:
         await anna.begin()
-        async with listening(anna, after(anna)) as tab:
+        async with listening(anna, anna.after) as tab:
             await tab.until("calm")
             await anna.post("/forget")
             await tab.until("gone")
@@ -138,16 +73,16 @@ async def test_streams_are_bounded_and_given_back(tmp_path: Path) -> None:
     async with running(tmp_path, page=page) as bot, Browser(bot.address) as anna, Browser(bot.address) as ben:
         await anna.begin()
         await ben.begin()
-        async with listening(anna, after(anna)) as one, listening(anna, after(anna)) as two:
+        async with listening(anna, anna.after) as one, listening(anna, anna.after) as two:
             await one.until("calm")
             await two.until("calm")
             refused = await anna.client.get("/events")
             assert refused.status_code == 503 and refused.headers["connection"] == "close"
-            async with listening(ben, after(ben)) as three:
+            async with listening(ben, ben.after) as three:
                 await three.until("calm")
                 assert bot.house.places.open == 3
         await eventually(lambda: not bot.house.places.open)
-        async with listening(anna, after(anna)) as again:
+        async with listening(anna, anna.after) as again:
             await again.until("calm")
 
 
@@ -157,7 +92,7 @@ async def test_the_end_of_the_process_ends_streams(tmp_path: Path) -> None:
         async with running(tmp_path) as bot:
             anna.client.base_url = httpx.URL(bot.address)
             await anna.begin()
-            listener = listening(anna, after(anna))
+            listener = listening(anna, anna.after)
             page = await listener.__aenter__()
             await page.until("calm")
         await page.end()

@@ -54,10 +54,22 @@ def test_the_referral_is_short_and_names_the_help_first(country: str, third_pers
     fixed = referral.texts.third_person if third_person else referral.texts.first_person
     assert len(words(fixed)) <= 60 and "{" not in text
     assert referral.contacts.first("emergency").number in sentences(text)[0]
-    assert lines[0] == f"- {referral.contacts.contacts[0].line()}"
-    for one in referral.contacts.contacts:
-        assert f"- {one.line()}" in lines
-        assert (one.number or one.link) in one.line()
+    shown = [one.line(referral.texts.hours) for one in referral.contacts.contacts]
+    assert lines[0] == f"- {shown[0]}"
+    for one, line in zip(referral.contacts.contacts, shown, strict=True):
+        assert f"- {line}" in lines
+        assert (one.number or one.link) in line
+
+
+@pytest.mark.parametrize("language", [one for one in LANGUAGES if one != "en"])
+def test_hours_and_countries_are_told_in_every_language(language: str) -> None:
+    """When somebody answers, and where, is said in the reader's language for every shipped contact."""
+    said = {one.hours for country in SHIPPED.countries.values() for one in country.contacts if one.hours}
+    hours = SHIPPED.texts[language].hours
+    assert said == hours.keys() and all(hours[one] and hours[one] != one for one in said)
+    names = SHIPPED.names_in(language)
+    assert SHIPPED.texts[language].countries == names and names.keys() == SHIPPED.countries.keys()
+    assert f"({hours['at any hour']})" in SHIPPED.choose("de", language).full()
 
 
 @pytest.mark.parametrize("country", COUNTRIES)

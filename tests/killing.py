@@ -1,0 +1,68 @@
+"""The whole program as a process of its own that tests kill and start again on the same files."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sqlite3
+import sys
+from asyncio.subprocess import Process
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from tests.fakes.telegram_process import ROOT
+from tests.team import knowledge_folder
+
+
+class Cafi:
+    """`cafi run` as a process of its own, with its files in a folder."""
+
+    def __init__(self, folder: Path, environment: Mapping[str, str]) -> None:
+        self.folder = folder
+        self.log = folder / "log.txt"
+        self._environment = {name: value for name, value in os.environ.items() if not name.startswith("CAFI_")}
+        self._environment |= {
+            "CAFI_STORAGE__URL": f"sqlite:///{folder}/cafi.db",
+            "CAFI_SESSIONS__SECRET_FILE": str(folder / "secret.json"),
+            "CAFI_SESSIONS__INBOX_KEY_FILE": str(folder / "inbox.key"),
+            "CAFI_LOG_LEVEL": "DEBUG",
+            "CAFI_WEB__ENABLED": "false",  # its usual port may be somebody else's
+            **environment,
+        }
+        self.kb = knowledge_folder(folder / "kb")
+        self.process: Process | None = None
+
+    async def start(self) -> Process:
+        command = (sys.executable, "-c", "from bots.cli import app; app()", "run", "--kb", str(self.kb))
+        with self.log.open("ab") as log:
+            self.process = await asyncio.create_subprocess_exec(
+                *command, cwd=ROOT, env=self._environment, stdout=log, stderr=log
+            )
+        return self.process
+
+    async def end(self, number: signal.Signals) -> int:
+        assert self.process is not None
+        self.process.send_signal(number)
+        return await asyncio.wait_for(self.process.wait(), 30)
+
+    def rows(self, table: str) -> int:
+        with sqlite3.connect(self.folder / "cafi.db") as connection:
+            found = connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0]  # noqa: S608 - ours
+        connection.close()
+        return int(found)
+
+
+async def until(predicate: Callable[[], bool], seconds: float = 60) -> None:
+    """Wait until something is true."""
+    for _ in range(int(seconds / 0.05)):
+        if predicate():
+            return
+        await asyncio.sleep(0.05)
+    raise AssertionError("It does not become true.")
+
+
+def on_disk(folder: Path) -> bytes:
+    """Everything in the program's own files."""
+    files = (path for path in folder.iterdir() if path.is_file() and path.name != "calls.jsonl")
+    return b"".join(path.read_bytes() for path in files)
