@@ -157,7 +157,9 @@ class PersonStore(ChatStore):
         for key in keys:
             if key in sealed:
                 try:
-                    return [str(one) for one in json.loads(self.keyring.open(_THREADS, person.canonical(), sealed[key]))]
+                    return [
+                        str(one) for one in json.loads(self.keyring.open(_THREADS, person.canonical(), sealed[key]))
+                    ]
                 except (SealBroken, ValueError):
                     return []
         return []
