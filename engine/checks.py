@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from engine.knowledge.base import KnowledgeBase
 from engine.knowledge.directives import DirectiveKind, brackets
@@ -79,11 +80,17 @@ def _directives(draft: Draft, context: CheckContext) -> Iterable[str]:
         for directive in source.directives:
             if directive.kind not in (DirectiveKind.INTENT, DirectiveKind.DO_NOT, DirectiveKind.NOTE):
                 continue  # what to ask about first, and titles, are there to be named
-            note = squash(directive.value)
+            note = _squashed(directive.value)
             # An author may want the agent to say what the source says too: that is no secret.
-            if len(note.split()) >= 5 and note in said and note not in squash(source.text):
+            if len(note.split()) >= 5 and note in said and note not in _squashed(source.text):
                 yield "The reply repeats a local rule of a source. These rules are for you alone."
                 return
+
+
+@lru_cache(maxsize=2048)
+def _squashed(text: str) -> str:
+    """Text of the knowledge base, which is the same in every turn; what people write is not kept."""
+    return squash(text)
 
 
 def _commands(draft: Draft, context: CheckContext) -> Iterable[str]:

@@ -98,6 +98,8 @@ def _unchanged(text: str) -> str:
 
 
 def _guarded(value: object, guard: Callable[[str], str]) -> object:
+    if guard is _unchanged:
+        return value
     if isinstance(value, str):
         return guard(value)
     if isinstance(value, Mapping):

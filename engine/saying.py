@@ -2,37 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 from pydantic import Field
 
 from engine.settings import Strict
 from engine.text import words
 
+_POLITE = "please thanks thank you ok okay bitte takk gracias merci that would be"
+_COURTESY = frozenset(_POLITE.split())
+
 
 def agrees(message: str, phrases: Iterable[str]) -> bool:
     """Whether a message is nothing but a yes (or a no): one of the phrases, at most with courtesy around it."""
-    courtesy = {
-        "please",
-        "thanks",
-        "thank",
-        "you",
-        "ok",
-        "okay",
-        "bitte",
-        "takk",
-        "gracias",
-        "merci",
-        "that",
-        "would",
-        "be",
-    }
-    said = words(message)
-    for phrase in phrases:
-        wanted = words(phrase)
-        if wanted and said[: len(wanted)] == wanted and all(word in courtesy for word in said[len(wanted) :]):
+    said = tuple(words(message))
+    for wanted in map(_row, phrases):
+        if wanted and said[: len(wanted)] == wanted and _COURTESY.issuperset(said[len(wanted) :]):
             return True
     return False
+
+
+@lru_cache(maxsize=4096)
+def _row(phrase: str) -> tuple[str, ...]:
+    """The words of a phrase of ours."""
+    return tuple(words(phrase))
 
 
 class Saying(Strict):
@@ -53,7 +47,7 @@ class Saying(Strict):
         return agrees(message, self.phrases) or self._in_other_words(message)
 
     def _in_other_words(self, message: str) -> bool:
-        said = words(message)
+        said = tuple(words(message))
         if not said or len(said) > self.most:
             return False
         told, also = _places(said, self.cues), _places(said, self.also)
@@ -63,11 +57,12 @@ class Saying(Strict):
         return all(place in told or place in also or word in beside for place, word in enumerate(said))
 
 
-def _places(said: list[str], phrases: tuple[str, ...]) -> frozenset[int]:
+def _places(said: Sequence[str], phrases: tuple[str, ...]) -> frozenset[int]:
     """Where the phrases stand: the places of their words."""
     found: set[int] = set()
-    for phrase in phrases:
-        wanted = words(phrase)
+    for wanted in map(_row, phrases):
+        if not wanted or wanted[0] not in said:
+            continue
         for start in range(len(said) - len(wanted) + 1):
             if said[start : start + len(wanted)] == wanted:
                 found.update(range(start, start + len(wanted)))

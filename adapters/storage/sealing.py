@@ -67,7 +67,12 @@ class Secret:
             raise SealBroken from None
 
     def _keyed(self, label: bytes) -> bytes:
-        return hmac.digest(self.value, label, hashlib.sha256)
+        return _derived(self.value, label)
+
+
+@lru_cache(maxsize=64)  # a few labels a secret, several times a turn
+def _derived(secret: bytes, label: bytes) -> bytes:
+    return hmac.digest(secret, label, hashlib.sha256)
 
 
 @lru_cache(maxsize=512)  # a turn opens and seals the same chat's state

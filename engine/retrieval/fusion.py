@@ -7,10 +7,11 @@ is the first times how near it comes to the best source by the second; so one th
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 FALL = 0.15
 """How steeply scores fall behind the best source: 1 is in proportion to the odds, 0 not at all."""
@@ -70,11 +71,10 @@ _FITS = np.array([FITS.get(name, 0.0) for name in NAMES])
 _BETTER = np.array([BETTER.get(name, 0.0) for name in NAMES])
 
 
-def scores(found: Sequence[Evidence]) -> list[float]:
-    """The scores of the sources that were weighed for one question, from 0 to 1, in the order given."""
-    if not found:
-        return []
-    rows = np.array(found)
+def scores(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The scores of the sources that were weighed for one question, from 0 to 1; `rows` are their `Evidence`."""
+    if not len(rows):
+        return np.zeros(0)
     fits = 1 / (1 + np.exp(-FITS_BASE - rows.max(axis=0) @ _FITS))
     better = rows @ _BETTER
-    return list(map(float, fits * np.exp(FALL * (better - better.max()))))
+    return np.asarray(fits * np.exp(FALL * (better - better.max())), dtype=np.float64)

@@ -1,16 +1,19 @@
-"""The sources as an index: FTS5 for ranking by BM25, postings for what speaks to which word of a question."""
+"""The sources as an index: BM25 for ranking, postings for what speaks to which word of a question."""
 
 from __future__ import annotations
 
 import math
-import sqlite3
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+import numpy as np
+from numpy.typing import NDArray
+
 from engine.knowledge.base import KnowledgeBase
 from engine.knowledge.source import Source
+from engine.retrieval.bm25 import Bm25
 from engine.retrieval.terms import RELATED, Alternative, Reader, Unit, tokens
 
 FIELD_WEIGHTS = {"title": 6.0, "summary": 4.0, "questions": 4.0, "said": 2.0, "body": 1.0}
@@ -25,12 +28,6 @@ ORDINARY_LENGTH = 200
 UBIQUITOUS = 0.5
 """In large knowledge bases, words of more than this share of the sources do not choose the candidates."""
 LARGE = 100
-
-_COLUMNS = ", ".join(FIELD_WEIGHTS)
-_LAYOUT = f"CREATE VIRTUAL TABLE source USING fts5({_COLUMNS}, tokenize='unicode61')"
-_ADDED = f"INSERT INTO source(rowid, {_COLUMNS}) VALUES (?{', ?' * len(FIELD_WEIGHTS)})"  # noqa: S608 -- fixed names
-_WEIGHTS = ", ".join(map(str, FIELD_WEIGHTS.values()))
-_RANKED = f"SELECT rowid, -bm25(source, {_WEIGHTS}) FROM source WHERE source MATCH ? ORDER BY 2 DESC LIMIT ?"  # noqa: S608
 
 Postings = dict[str, dict[int, float]]
 
@@ -54,19 +51,20 @@ class Index:
     body: Postings = field(repr=False)
     line_postings: dict[str, dict[int, list[int]]] = field(repr=False)
     vocabulary: Counter[str] = field(repr=False)
-    connection: sqlite3.Connection = field(repr=False)
+    bm25: Bm25 = field(repr=False)
     lines: list[Line] = field(default_factory=list, repr=False)
 
-    def ranked(self, stems: Iterable[str], limit: int = 60) -> dict[int, float]:
-        """BM25 scores (higher is better) of the best sources that have any of the stems, best first."""
-        known = [one for one in dict.fromkeys(stems) if one in self.head or one in self.body]
+    def known(self, tokens: Iterable[str]) -> list[str]:
+        """Those of the tokens that some source has, each once."""
+        return [one for one in dict.fromkeys(tokens) if one in self.head or one in self.body]
+
+    def ranked(self, tokens: Iterable[str], limit: int = 60) -> dict[int, float]:
+        """BM25 scores (higher is better) of the best sources that have any of the known tokens, best first."""
+        known = list(dict.fromkeys(tokens))
         if len(self.ids) > LARGE:
             most = UBIQUITOUS * len(self.ids)
             known = [one for one in known if len(self.body.get(one, ())) <= most] or known
-        query = " OR ".join(f'"{one}"' for one in known if one.isalnum())
-        if not query:
-            return {}
-        return {row - 1: score for row, score in self.connection.execute(_RANKED, (query, limit))}
+        return self.bm25.best(known, limit)
 
     @cached_property
     def title_stems(self) -> frozenset[str]:
@@ -77,6 +75,22 @@ class Index:
     def named_stems(self) -> frozenset[str]:
         """Every token that some title, summary or question has."""
         return frozenset(token for token, at in self.head.items() if max(at.values()) > HEAD_STRENGTH["said"])
+
+    @cached_property
+    def id_order(self) -> NDArray[np.intp]:
+        """The place of each source in the alphabet of ids."""
+        return np.argsort(np.argsort(np.array(self.ids)))
+
+    @cached_property
+    def line_weights(self) -> NDArray[np.float64]:
+        """The weight of every line."""
+        return np.array([line.weight for line in self.lines])
+
+    @cached_property
+    def line_starts(self) -> NDArray[np.intp]:
+        """Where each source's lines begin; every source has a title, and so a line."""
+        counts = Counter(line.source for line in self.lines)
+        return np.cumsum([0, *(counts[number] for number in range(len(self.ids) - 1))], dtype=np.intp)
 
     @cached_property
     def top_rarity(self) -> float:
@@ -107,8 +121,8 @@ class _Builder:
         self.vocabulary: Counter[str] = Counter()
         self.lines: list[tuple[int, str, str, tuple[Unit, ...]]] = []
         self.line_postings: dict[str, dict[int, list[int]]] = {}
-        self.connection = sqlite3.connect(":memory:", check_same_thread=False)
-        self.connection.execute(_LAYOUT)
+        self.counts: list[dict[str, float]] = []
+        self.lengths: list[int] = []
 
     def add(self, number: int, source: Source) -> None:
         columns = {
@@ -118,7 +132,8 @@ class _Builder:
             "said": [one for text in self.said.get(source.id, ()) for one in self._tokens(text)],
             "body": self._tokens(source.text),
         }
-        self.connection.execute(_ADDED, (number + 1, *(" ".join(columns[name]) for name in FIELD_WEIGHTS)))
+        self.lengths.append(sum(map(len, columns.values())))
+        self.counts.append(_weighted(columns))
         for name, strength in HEAD_STRENGTH.items():
             for token in columns[name]:
                 at = self.head.setdefault(token, {})
@@ -150,7 +165,7 @@ class _Builder:
             body=self.body,
             line_postings=self.line_postings,
             vocabulary=self.vocabulary,
-            connection=self.connection,
+            bm25=Bm25(self.counts, self.lengths),
         )
         known: dict[tuple[Alternative, ...], float] = {}
         for number, kind, text, units in self.lines:
@@ -160,6 +175,15 @@ class _Builder:
             weight = sum(known[unit.alternatives] for unit in units)
             index.lines.append(Line(source=number, kind=kind, text=text, weight=weight))
         return index
+
+
+def _weighted(columns: Mapping[str, Sequence[str]]) -> dict[str, float]:
+    """How often each token occurs, each time counted by its column's weight."""
+    found: dict[str, float] = {}
+    for name, weight in FIELD_WEIGHTS.items():
+        for token in columns[name]:
+            found[token] = found.get(token, 0.0) + weight
+    return found
 
 
 def build(base: KnowledgeBase, reader: Reader) -> Index:

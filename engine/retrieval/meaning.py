@@ -92,7 +92,8 @@ class Meaning:
         if not asked.any():
             return None
         lines = _cosines(self.heads, asked)
-        away = np.sort(_cosines(self.elsewhere, asked))[-BEST_LINES:]
+        away = _cosines(self.elsewhere, asked)
+        away = np.sort(np.partition(away, -BEST_LINES)[-BEST_LINES:] if len(away) > BEST_LINES else away)
         return Likeness.of(
             np.maximum.reduceat(lines, self.head_starts),
             self._best_few(lines),

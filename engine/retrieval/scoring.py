@@ -6,18 +6,18 @@ much of the part the source covers, and BM25 beside the best source. They are fu
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
-from engine.retrieval.fusion import BY_WORDS, Evidence, scores
-from engine.retrieval.index import Index, Postings
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.retrieval.fusion import BY_WORDS, NAMES, Evidence, scores
+from engine.retrieval.holding import Floats, Held, Holdings
+from engine.retrieval.index import Index
 from engine.retrieval.meaning import Likeness, Meaning
-from engine.retrieval.terms import Alternative
 from engine.retrieval.weighing import Weighted
 
-BODY, ONLY_IN_BODIES = 0.8, 1.0
-"""How much a word in a body counts beside one in a head, and one that no head has."""
 LINE_SHARE, COVER_SHARE, BM25_SHARE = 0.39, 0.39, 0.22
 BY_COVER = 0.8
 """How much of what a source covers stands in for a line that is like the part, where none is."""
@@ -49,12 +49,64 @@ class Component:
     strongly: tuple[str, ...] = ()
 
 
-@dataclass(kw_only=True, slots=True)
-class _Cover:
-    share: float = 0.0
-    matched: list[str] = field(default_factory=list)
-    strongly: list[str] = field(default_factory=list)
-    subject: float = 0.0
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Ranking:
+    """The sources for one part, best first; `rows` are their evidence. What is to be shown is put together when asked.
+
+    `order`, `numbers`, `scores` and `rows` go together; `lines` holds how like the part each line of the index is.
+    """
+
+    index: Index
+    weighted: tuple[Weighted, ...] = ()
+    held: tuple[Held, ...] = ()
+    numbers: tuple[int, ...] = ()
+    scores: tuple[float, ...] = ()
+    rows: Sequence[Sequence[float]] = ()
+    lines: Floats | None = None
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def source(self, place: int) -> str:
+        """The id of a ranked source."""
+        return self.index.ids[self.numbers[place]]
+
+    def matched(self, place: int, *, least: float = 0.0) -> tuple[str, ...]:
+        """The words that a ranked source has so much of their weight; no fillers."""
+        number = self.numbers[place]
+        return tuple(
+            one.unit.text
+            for one, held in zip(self.weighted, self.held, strict=True)
+            if not one.unit.filler and (strength := held.strengths[number]) and strength >= least * one.weight
+        )
+
+    def strongly(self, place: int) -> tuple[str, ...]:
+        """The words that a ranked source is plainly about."""
+        return self.matched(place, least=STRONG)
+
+    def components(self) -> Iterator[Component]:
+        """Everything about every ranked source."""
+        for place, (score, row) in enumerate(zip(self.scores, self.rows, strict=True)):
+            evidence = Evidence(*row)
+            yield Component(
+                source=self.source(place),
+                score=score,
+                line=evidence.line,
+                best_line=self._best_line(self.numbers[place]),
+                cover=evidence.cover,
+                bm25=evidence.bm25,
+                evidence=evidence,
+                matched=self.matched(place),
+                strongly=self.strongly(place),
+            )
+
+    def _best_line(self, number: int) -> str:
+        if self.lines is None:
+            return ""
+        start, *after = self.index.line_starts[number : number + 2].tolist()
+        own = self.lines[start : after[0] if after else None]
+        best = int(own.argmax())
+        return self.index.lines[start + best].text if own[best] else ""
 
 
 class Scorer:
@@ -62,149 +114,98 @@ class Scorer:
 
     def __init__(self, index: Index, meaning: Meaning | None) -> None:
         self.index, self.meaning = index, meaning
+        self._holdings = Holdings(index)
 
-    def rank(self, weighted: Sequence[Weighted], words: Sequence[str]) -> tuple[Component, ...]:
+    def rank(self, weighted: Sequence[Weighted], words: Sequence[str]) -> Ranking:
         """Every source that has or means anything of the units, best first; nothing where all units say nothing.
 
         `words` are the folded words of the part, corrected.
         """
         total = sum(one.weight for one in weighted)
         if not total or all(one.unit.filler for one in weighted):
-            return ()
+            return Ranking(index=self.index)
         likeness = self.meaning.likeness(words) if self.meaning else None
-        ranked = self._candidates(weighted, likeness)
-        lines = self._lines(weighted, ranked, total)
-        covers = self._covers(weighted, ranked, total)
-        own, highest = _own_share(weighted), max(ranked.values(), default=0.0) or 1.0
-        found = {
-            number: self._by_words(covers[number], lines.get(number, (0.0, -1))[0], bm25 / highest, own, total)
-            for number, bm25 in ranked.items()
-        }
-        components = [
-            self._component(number, covers[number], lines.get(number, (0.0, -1))[1], evidence, score)
-            for (number, evidence), score in zip(found.items(), self._scores(found, likeness), strict=True)
-        ]
-        return tuple(sorted(components, key=lambda one: (-one.score, one.source)))
+        held = tuple(map(self._holdings.of, weighted))
+        candidates = self._candidates(held, likeness)
+        if not candidates:
+            return Ranking(index=self.index)
+        numbers = np.fromiter(candidates, dtype=np.intp, count=len(candidates))
+        lines = self._lines(held, total)
+        rows = self._evidence(weighted, held, lines, np.array(list(candidates.values())), numbers, total)
+        if likeness is not None:
+            rows[:, BY_WORDS:] = likeness.rows[numbers]
+        found = rows[:, 0] if self.meaning is None else scores(rows)
+        places = np.lexsort((self.index.id_order[numbers], -found))  # the last key is the first
+        return Ranking(
+            index=self.index,
+            weighted=tuple(weighted),
+            held=held,
+            numbers=tuple(numbers[places].tolist()),
+            scores=tuple(found[places].tolist()),
+            rows=rows[places].tolist(),
+            lines=lines,
+        )
 
-    def _candidates(self, weighted: Sequence[Weighted], likeness: Likeness | None) -> dict[int, float]:
+    def _candidates(self, held: Sequence[Held], likeness: Likeness | None) -> dict[int, float]:
         """The sources to weigh, with their BM25: those that have any of the words and those nearest by meaning."""
-        wanted = (token for one in weighted for alternative, _ in one.unit.alternatives for token in alternative)
         near = likeness.nearest(NEAREST) if likeness else ()
-        return dict.fromkeys(near, 0.0) | self.index.ranked(wanted)
+        return dict.fromkeys(near, 0.0) | self.index.ranked(token for one in held for token in one.tokens)
 
-    def rank_left_over(self, weighted: Sequence[Weighted], components: Sequence[Component]) -> tuple[Component, ...]:
+    def rank_left_over(self, weighted: Sequence[Weighted], ranking: Ranking) -> Ranking:
         """The ranking for those subjects of a part that its best source says nothing much about."""
         subjects = [one for one in weighted if one.is_subject]
-        if len(subjects) < 2 or not components:
-            return ()
-        rest = [one for one in subjects if one.unit.text not in components[0].strongly]
+        if len(subjects) < 2 or not len(ranking):
+            return Ranking(index=self.index)
+        strongly = ranking.strongly(0)
+        rest = [one for one in subjects if one.unit.text not in strongly]
         words = [word for one in rest for word in one.unit.words]
-        return self.rank(rest, words) if 0 < len(rest) < len(subjects) else ()
+        return self.rank(rest, words) if 0 < len(rest) < len(subjects) else Ranking(index=self.index)
 
-    def _scores(self, found: dict[int, Evidence], likeness: Likeness | None) -> list[float]:
-        """The scores of all that was found; what meaning shows is added to `found`."""
-        if self.meaning is None:
-            return [one.words for one in found.values()]
-        if likeness is not None:
-            rows = likeness.rows[list(found)].tolist()
-            for (number, words), row in zip(found.items(), rows, strict=True):
-                found[number] = Evidence(*words[:BY_WORDS], *row)
-        return scores(tuple(found.values()))
+    def _evidence(
+        self,
+        weighted: Sequence[Weighted],
+        held: Sequence[Held],
+        lines: Floats,
+        bm25: Floats,
+        numbers: NDArray[np.intp],
+        total: float,
+    ) -> Floats:
+        """One row of `Evidence` a source; what meaning shows is left at 0."""
+        cover, subject = self._covers(weighted, held, numbers, total)
+        own = _own_share(weighted)
+        line = np.maximum.reduceat(lines, self.index.line_starts)[numbers]
+        likeness = np.minimum(1.0, np.maximum(line, BY_COVER * cover))
+        relative = np.maximum(0.0, bm25 / (bm25.max() or 1.0)) * cover
+        enough = own * np.minimum(1.0, cover * total / ENOUGH)
+        together = LINE_SHARE * likeness + COVER_SHARE * cover + BM25_SHARE * relative
+        rows = np.zeros((len(numbers), len(NAMES)))
+        rows[:, 0] = enough * np.minimum(1.0, together)
+        rows[:, 1] = own * likeness
+        rows[:, 2] = own * cover
+        rows[:, 3] = relative
+        rows[:, 4] = own * np.minimum(1.0, subject / total)
+        return rows
 
-    @staticmethod
-    def _by_words(cover: _Cover, line: float, relative: float, own: float, total: float) -> Evidence:
-        likeness = min(1.0, max(line, BY_COVER * cover.share))
-        bm25 = max(0.0, relative) * cover.share
-        evidence = own * min(1.0, cover.share * total / ENOUGH)
-        score = LINE_SHARE * likeness + COVER_SHARE * cover.share + BM25_SHARE * bm25
-        return Evidence(
-            words=evidence * min(1.0, score),
-            line=own * likeness,
-            cover=own * cover.share,
-            bm25=bm25,
-            subject=own * min(1.0, cover.subject / total),
-        )
+    def _covers(
+        self, weighted: Sequence[Weighted], held: Sequence[Held], numbers: NDArray[np.intp], total: float
+    ) -> tuple[Floats, Floats]:
+        """How much of the weight of the units each source has, and how much of it is of subjects."""
+        cover, subject = np.zeros(len(self.index.ids)), np.zeros(len(self.index.ids))
+        for one, has in zip(weighted, held, strict=True):
+            cover = np.minimum(1.0, cover + has.strengths / total)
+            if one.is_subject:
+                subject += has.strengths
+        return cover[numbers], subject[numbers]
 
-    def _component(self, number: int, cover: _Cover, line: int, evidence: Evidence, score: float) -> Component:
-        return Component(
-            source=self.index.ids[number],
-            score=score,
-            line=evidence.line,
-            best_line=self.index.lines[line].text if line >= 0 else "",
-            cover=evidence.cover,
-            bm25=evidence.bm25,
-            evidence=evidence,
-            matched=tuple(cover.matched),
-            strongly=tuple(cover.strongly),
-        )
-
-    def _covers(self, weighted: Sequence[Weighted], numbers: Mapping[int, float], total: float) -> dict[int, _Cover]:
-        """How much of the weight of the units each source has, and which of them."""
-        covers = {number: _Cover() for number in numbers}
-        for one in weighted:
-            in_body = one.body * (BODY if one.head else ONLY_IN_BODIES)
-            strengths: dict[int, float] = {}
-            for postings, importance in ((self.index.head, one.head), (self.index.body, in_body)):
-                if importance:
-                    _strengthen(strengths, one.unit.alternatives, postings, numbers, importance)
-            for number, strength in strengths.items():
-                cover = covers[number]
-                cover.share = min(1.0, cover.share + strength / total)
-                if one.is_subject:
-                    cover.subject += strength
-                if not one.unit.filler and strength:
-                    cover.matched.append(one.unit.text)
-                    if strength >= STRONG * one.weight:
-                        cover.strongly.append(one.unit.text)
-        return covers
-
-    def _lines(
-        self, weighted: Sequence[Weighted], numbers: Mapping[int, float], total: float
-    ) -> dict[int, tuple[float, int]]:
-        """For each source how like the units its best line is, and which that is."""
-        shared: dict[int, float] = {}
-        for one in weighted:
-            for line, share in self._lines_holding(one.unit.alternatives, numbers).items():
-                shared[line] = shared.get(line, 0.0) + share * one.weight
-        best: dict[int, tuple[float, int]] = {}
-        for line, weight in shared.items():
-            entry = self.index.lines[line]
-            likeness = min(1.0, weight / math.sqrt(total * max(entry.weight, weight))) if weight else 0.0
-            if likeness > best.get(entry.source, (0.0, -1))[0]:
-                best[entry.source] = (likeness, line)
-        return best
-
-    def _lines_holding(self, alternatives: Sequence[Alternative], numbers: Mapping[int, float]) -> dict[int, float]:
-        """The lines that have an alternative whole, and what the best such alternative counts."""
-        found: dict[int, float] = {}
-        for alternative, share in sorted(alternatives, key=lambda one: one[1]):  # the best one is written last
-            held = [self.index.line_postings.get(token, {}) for token in alternative]
-            for number in numbers.keys() & held[0].keys():
-                if len(held) == 1:
-                    found |= dict.fromkeys(held[0][number], share)
-                else:
-                    common = set(held[0][number]).intersection(*(at.get(number, ()) for at in held[1:]))
-                    found |= dict.fromkeys(common, share)
-        return found
-
-
-def _strengthen(
-    strengths: dict[int, float],
-    alternatives: Sequence[Alternative],
-    postings: Postings,
-    numbers: Mapping[int, float],
-    importance: float,
-) -> None:
-    """Raise each source's strength to that of the strongest alternative it has whole."""
-    for alternative, share in alternatives:
-        first, *others = [postings.get(token, {}) for token in alternative]
-        weight = share * importance
-        for number in numbers.keys() & first.keys():
-            strength = weight * first[number]
-            if others:
-                strength = min(strength, *(weight * at.get(number, 0.0) for at in others))
-            if strength > strengths.get(number, 0.0):
-                strengths[number] = strength
+    def _lines(self, held: Sequence[Held], total: float) -> Floats:
+        """How like the units each line of the index is."""
+        weights = self.index.line_weights
+        shared = np.zeros(len(weights))
+        for has in held:
+            shared[has.lines] += has.shares
+        outweighed = np.sqrt(total * np.maximum(weights, shared))
+        # A line that has nothing of the units may weigh nothing itself.
+        return np.minimum(1.0, np.divide(shared, outweighed, out=np.zeros(len(weights)), where=shared > 0.0))
 
 
 def _own_share(weighted: Sequence[Weighted]) -> float:

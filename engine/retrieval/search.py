@@ -13,12 +13,12 @@ from engine.retrieval.index import Index, build
 from engine.retrieval.meaning import Meaning
 from engine.retrieval.protocol import Hit, Retriever
 from engine.retrieval.questions import Part, split
-from engine.retrieval.scoring import Component, Scorer
+from engine.retrieval.scoring import Component, Ranking, Scorer
 from engine.retrieval.spelling import Spelling
 from engine.retrieval.synonyms import Synonyms
 from engine.retrieval.terms import Reader, Unit, group_of, tokens
 from engine.retrieval.vectors import WordVectors
-from engine.retrieval.weighing import Weigher
+from engine.retrieval.weighing import Weigher, Weighted
 
 THRESHOLD, BY_WORDS_ALONE = 0.38, 0.27
 """A score below this means that nothing fits; calibrated on lay questions to two knowledge bases."""
@@ -62,6 +62,18 @@ class Explanation:
     hits: tuple[Hit, ...]
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Searched:
+    """A part as it was searched; what explains it is put together only where somebody asks."""
+
+    part: Part
+    corrected: Mapping[str, str]
+    units: Sequence[Unit]
+    weighted: Sequence[Weighted]
+    ranking: Ranking
+    left_over: Ranking
+
+
 class Search(Retriever):
     """Built once for a knowledge base, then asked; between questions it keeps nothing but caches of words."""
 
@@ -100,53 +112,69 @@ class Search(Retriever):
 
     def search(self, question: str, top: int = 3) -> tuple[Hit, ...]:
         """At most `top` hits, best first, each source once; empty when nothing fits."""
-        return self.explain(question).hits[: max(0, top)]
+        parts, searched = self._searched(question)
+        return self._merge(parts, searched)[: max(0, top)]
 
     def explain(self, question: str) -> Explanation:
         """Search and say why."""
+        parts, searched = self._searched(question)
+        return Explanation(
+            question=question, parts=tuple(map(self._explained, searched)), hits=self._merge(parts, searched)
+        )
+
+    def _searched(self, question: str) -> tuple[tuple[Part, ...], list[_Searched]]:
+        """The parts of a question, and how each was searched; the whole comes last, where it has several."""
         text = question[:LONGEST]
         parts = split(text, self._subjects)
         searched = [self._search_part(part) for part in parts]
         if len(parts) > 1:
             searched.append(self._search_part(Part(text=text, asks=True)))
-        return Explanation(question=question, parts=tuple(searched), hits=self._merge(parts, searched))
+        return parts, searched
 
     def _subjects(self, text: str) -> int:
         """What `split` asks: a term of a synonym group is a subject by itself, another word half of one."""
         units = self.reader.units(self.reader.read(tokens(text)))
         return sum(2 if unit.topical else 1 for unit in units if not unit.filler)
 
-    def _search_part(self, part: Part) -> PartExplanation:
+    def _search_part(self, part: Part) -> _Searched:
         found = tokens(_SPELT_OUT.sub(_joined, f"{part.context} {part.text}"))
         corrected = {word: right for word in found if (right := self.spelling.correct(word)) != word}
         words = [corrected.get(word, word) for word in found]
-        reading = self.reader.read(words)
-        units = self.reader.units(reading)[:MOST_UNITS]
+        units = self.reader.units(self.reader.read(words))[:MOST_UNITS]
         weighted = [self._weigher.weigh(unit) for unit in units]
-        components = self._scorer.rank(weighted, words)
-        return PartExplanation(
-            text=part.text,
+        ranking = self._scorer.rank(weighted, words)
+        return _Searched(
+            part=part,
             corrected=corrected,
-            synonyms={unit.text: self._readable(unit) for unit in units if len(unit.alternatives) > 1},
-            unknown=tuple(one.unit.text for one in weighted if one.unknown),
-            components=components,
-            left_over=self._scorer.rank_left_over(weighted, components),
+            units=units,
+            weighted=weighted,
+            ranking=ranking,
+            left_over=self._scorer.rank_left_over(weighted, ranking),
         )
 
-    def _merge(self, parts: Sequence[Part], searched: Sequence[PartExplanation]) -> tuple[Hit, ...]:
+    def _explained(self, one: _Searched) -> PartExplanation:
+        return PartExplanation(
+            text=one.part.text,
+            corrected=one.corrected,
+            synonyms={unit.text: self._readable(unit) for unit in one.units if len(unit.alternatives) > 1},
+            unknown=tuple(each.unit.text for each in one.weighted if each.unknown),
+            components=tuple(one.ranking.components()),
+            left_over=tuple(one.left_over.components()),
+        )
+
+    def _merge(self, parts: Sequence[Part], searched: Sequence[_Searched]) -> tuple[Hit, ...]:
         """The best of every part first, then the rest; scores are lowered where that keeps them in order."""
         best: dict[str, Hit] = {}
         leaders: dict[str, None] = {}
-        whole = searched[-1].components if len(parts) > 1 else ()
-        trust = min(1.0, DOUBT + max((one.score for one in whole), default=0.0)) if len(parts) > 1 else 1.0
+        whole = searched[-1].ranking.scores if len(parts) > 1 else ()
+        trust = min(1.0, DOUBT + max(whole, default=0.0)) if len(parts) > 1 else 1.0
         for number, found in enumerate(searched):
             share = _share(parts, number) * (trust if number < len(parts) else 1.0)
-            fitting = self._fitting(found.components, share)
-            second = self._fitting(found.left_over[:1], share * LEFT_OVER) if fitting else []
+            fitting = self._fitting(found.ranking, share)
+            second = self._fitting(found.left_over, share * LEFT_OVER)[:1] if fitting else []
             for hit in (*fitting, *second):
-                known = best.get(hit.source, hit)
-                matched = tuple(dict.fromkeys((*known.matched, *hit.matched)))
-                best[hit.source] = replace(hit, score=max(hit.score, known.score), matched=matched)
+                known = best.get(hit.source)
+                best[hit.source] = hit if known is None else _joined_hits(known, hit)
             if number < len(parts):
                 # A source that leads another part already leaves its place to the next one.
                 leading = [hit.source for hit in fitting if hit.source not in leaders][:1]
@@ -154,11 +182,15 @@ class Search(Retriever):
         first = sorted((best[source] for source in leaders), key=_by_score)
         rest = sorted((hit for source, hit in best.items() if source not in leaders), key=_by_score)
         ceiling = first[-1].score if first else 1.0
-        return (*first, *(replace(hit, score=min(hit.score, ceiling)) for hit in rest))
+        return (*first, *(hit if hit.score <= ceiling else replace(hit, score=ceiling) for hit in rest))
 
-    def _fitting(self, components: Sequence[Component], share: float) -> list[Hit]:
-        hits = (Hit(source=one.source, score=one.score * share, matched=one.matched) for one in components)
-        return [hit for hit in hits if hit.score >= self.threshold]
+    def _fitting(self, ranking: Ranking, share: float) -> list[Hit]:
+        hits = []
+        for place, score in enumerate(ranking.scores):
+            if score * share < self.threshold:
+                break
+            hits.append(Hit(source=ranking.source(place), score=score * share, matched=ranking.matched(place)))
+        return hits
 
     def _readable(self, unit: Unit) -> tuple[str, ...]:
         """The alternatives of a unit in words; a synonym group by its first term."""
@@ -192,6 +224,12 @@ def _share(parts: Sequence[Part], number: int) -> float:
 def _joined(letters: re.Match[str]) -> str:
     """An abbreviation spelt out, "c b t", as one word."""
     return re.sub(r"\W", "", letters[0])
+
+
+def _joined_hits(known: Hit, hit: Hit) -> Hit:
+    """Two hits of one source, for two parts of a message."""
+    matched = tuple(dict.fromkeys((*known.matched, *hit.matched)))
+    return Hit(source=hit.source, score=max(hit.score, known.score), matched=matched)
 
 
 def _by_score(hit: Hit) -> tuple[float, str]:

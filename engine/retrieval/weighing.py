@@ -16,6 +16,8 @@ EVERYDAY = 0.4
 EVERYDAY_UNMET = 0.5
 """How much such a word weighs against the sources that do not have it."""
 
+MOST_WORDS = 4_000
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Weighted:
@@ -45,9 +47,20 @@ class Weigher:
         self.index, self.spelling = index, spelling
         self._elsewhere = reader.synonyms.elsewhere
         self._everyday = ordinary_stems() - index.title_stems
+        self._known: dict[tuple[str, ...], Weighted] = {}
 
     def weigh(self, unit: Unit) -> Weighted:
-        """Weigh one unit."""
+        """Weigh one unit; only those are remembered that some source has."""
+        found = self._known.get(unit.words)
+        if found is None:
+            found = self._weighed(unit)
+            if not found.unknown:
+                if len(self._known) >= MOST_WORDS:
+                    self._known.clear()
+                self._known[unit.words] = found
+        return found
+
+    def _weighed(self, unit: Unit) -> Weighted:
         head, body = self.index.importance(unit)
         weight = max(head, body)
         elsewhere = self._is_elsewhere(unit)

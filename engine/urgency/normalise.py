@@ -11,6 +11,7 @@ import itertools
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 
 from rapidfuzz.distance import OSA
 
@@ -52,6 +53,7 @@ _LEET = {"0": "o", "1": "il", "3": "e", "4": "a", "5": "s", "6": "g", "7": "t", 
          "!": "il", "+": "t", "€": "e"}  # fmt: skip
 _LONE_WORDS = frozenset({"i", "a", "o", "y", "u"})
 _MAX_FORMS = 32
+_MAX_REMEMBERED = 24  # letters; what is longer may be more than a word
 _MAX_JOINED = 60  # letters; a longer word without a space is not taken apart
 
 
@@ -89,6 +91,7 @@ class Normaliser:
         self._spellings = dict(spellings or {})
         self._known = self._words | {word.replace("'", "") for word in STOP_WORDS} | _LONE_WORDS
         self._fuzzy = tuple(fuzzy)
+        self._guess = lru_cache(maxsize=8192)(lambda chunk: tuple(self._guessed(chunk)))
         self._near = {shorter: word for word in self._fuzzy for shorter in (word, *_shortened(word))}
 
     def views(self, message: str) -> tuple[tuple[str, ...], ...]:
@@ -127,6 +130,8 @@ class Normaliser:
             yield from self._spellings[chunk].split(" ")
         elif self._is_word(chunk) or chunk.isdigit():
             yield chunk
+        elif len(chunk) <= _MAX_REMEMBERED:
+            yield from self._guess(chunk)
         else:
             yield from self._guessed(chunk)
 

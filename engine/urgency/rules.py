@@ -47,6 +47,7 @@ def _pairs(value: object) -> object:
     return {wrong: right.strip() for wrongs, _, right in sides for wrong in wrongs.split()}
 
 
+Views = tuple[tuple[str, ...], ...]
 Lines = Annotated[tuple[str, ...], BeforeValidator(_lines)]
 Patterns = Annotated[tuple[str, ...], BeforeValidator(_lines), Field(min_length=1)]
 Words = Annotated[tuple[str, ...], BeforeValidator(_words)]
@@ -209,8 +210,9 @@ class UrgencyRules:
     def assess_now(self, message: str, earlier: tuple[Message, ...] = ()) -> LayerResult:
         """The level of the message; a follow-up ("I did it") counts if one of the last messages was a hit."""
         said = [one.content for one in earlier if one.role is Role.USER]
-        over = self._over(message, said[-_EARLIER:])
-        found = self._found(message, over)
+        views = self._views(message)
+        over = self._over(views, said[-_EARLIER:])
+        found = self._found(views, over)
         if any(self.rules[place].follow_up for place in found) and not self._hits(said[-_EARLIER:]):
             found = {place: level for place, level in found.items() if not self.rules[place].follow_up}
         if any(place in self._before for place in found):
@@ -231,30 +233,32 @@ class UrgencyRules:
         return frozenset(
             self.rules[place].category
             for text in said
-            for place, level in self._found(text).items()
+            for place, level in self._found(self._views(text)).items()
             if level.order and not self.rules[place].follow_up and place not in self._before
         )
 
     def _after_what_was_told(self, found: dict[int, UrgencyLevel], said: Iterable[str]) -> dict[int, UrgencyLevel]:
         """Without the rules that need something told before, where nothing of the kind was told."""
-        told = {sentence for text in said for view in self._normaliser.views(text[:_LENGTH]) for sentence in view}
+        told = {sentence for text in said for view in self._views(text) for sentence in view}
         return {
             place: level
             for place, level in found.items()
             if place not in self._before or any(self._before[place].matches(one) for one in told)
         }
 
-    def _over(self, message: str, said: Sequence[str]) -> tuple[_Passed, ...]:
+    def _views(self, message: str) -> Views:
+        return self._normaliser.views(message[:_LENGTH])
+
+    def _over(self, views: Views, said: Sequence[str]) -> tuple[_Passed, ...]:
         """The entries by which the message says that the danger of the earlier messages is over."""
-        views = self._normaliser.views(message[:_LENGTH])
         told = [one for one in self._passed if any(_says_so(one, view) for view in views)]
         hits = self._hits(said) if told else frozenset()
         return tuple(one for one in told if hits and hits <= set(one.entry.categories))
 
-    def _found(self, message: str, over: Sequence[_Passed] = ()) -> dict[int, UrgencyLevel]:
+    def _found(self, views: Views, over: Sequence[_Passed] = ()) -> dict[int, UrgencyLevel]:
         """The rules that match anywhere, each with the highest level that its guards, and what is over, leave it."""
         found: dict[int, UrgencyLevel] = {}
-        for view in self._normaliser.views(message[:_LENGTH]):
+        for view in views:
             foreign = self._foreign(view)
             for sentence in dict.fromkeys(view):
                 for place, level in self._levels(sentence, view):

@@ -150,15 +150,16 @@ def test_scores_follow_the_evidence() -> None:
     """More evidence never lowers the first source's score under that of a weaker one, and nothing gives no score."""
     strong = Evidence(**dict.fromkeys(NAMES, 0.6) | {"like_elsewhere": 0.1})
     weak = Evidence(**dict.fromkeys(NAMES, 0.1))
-    first, second = scores([strong, weak])
+    first, second = scores(np.array([strong, weak]))
     assert 0 <= second < first <= 1
-    assert scores([]) == []
+    assert not len(scores(np.array([])))
 
 
 def test_likeness_to_other_subjects_lowers_scores() -> None:
     """What is like the questions about other subjects scores lower."""
     evidence = Evidence(**dict.fromkeys(NAMES, 0.5))
-    assert scores([evidence._replace(like_elsewhere=0.7)]) < scores([evidence._replace(like_elsewhere=0.2)])
+    alike, unlike = evidence._replace(like_elsewhere=0.7), evidence._replace(like_elsewhere=0.2)
+    assert scores(np.array([alike])) < scores(np.array([unlike]))
 
 
 SEARCH = Search.build(MADE, synonyms=SHARED, vectors=VECTORS)

@@ -216,7 +216,7 @@ def test_works_without_synonyms() -> None:
     ],
 )
 def test_search_syntax_is_text(search: Search, text: str) -> None:
-    """Characters that mean something to FTS5 are text like any other."""
+    """Characters that mean something to search engines are text like any other."""
     search.search(text)
 
 
@@ -257,3 +257,12 @@ def test_scores_are_comparable_between_sizes() -> None:
     )
     assert small.source == large.source == "medication"
     assert abs(small.score - large.score) < 0.25
+
+
+def test_only_words_of_the_knowledge_base_are_remembered() -> None:
+    """Between questions nothing is kept of a word that no source has, and a known word is looked up once."""
+    search = Search.build(MADE, synonyms=SHARED)
+    search.search("Does Quillbert Zzyxander hear voices?")
+    for known in (search._weigher._known, search._scorer._holdings._known):
+        words = {word for row in known for word in row}
+        assert "voices" in words and not words & {"quillbert", "zzyxander"}
