@@ -28,14 +28,14 @@ WEIGHTS = ROOT / "config" / "urgency" / "classifier.bin"
 RECORD = WEIGHTS.with_suffix(".json")
 BITS = 18
 COST = 0.3  # of a training error against the size of the weights
-ROUNDS = 25
+ROUNDS = 10  # more changed nothing on held-out messages
 FOLDS = 5
 ALONE = 0.5
 SHOWN_WRONGLY = (
-    0.25  # of the harmless messages of the training split, held out: sets the first threshold; unsure means `concern`
+    0.22  # of the harmless messages of the training split, held out: sets the first threshold; unsure means `concern`
 )
-REPLACED_WRONGLY = 0.015  # the second one; the rules have their own share of the 0.05 that is allowed
-AUTHORS = ("a", "b")  # whose messages set the thresholds: the hard ones, urgent and not
+REPLACED_WRONGLY = 0.03  # the second one; the rules have their own share of the 0.05 that is allowed
+AUTHORS = ("a", "b", "e")  # whose messages set the thresholds: the hard ones, urgent and not
 
 
 @dataclass(frozen=True)
@@ -61,11 +61,12 @@ def rows(examples: Sequence[Example], features: Features) -> list[Row]:
     for one in examples:
         sign = 1.0 if one.urgent else -1.0
         vector: dict[int, float] = {}
-        for factor, places in features.blocks(words(one.text)):
-            for place in places:
+        for factor, block in features.blocks(words(one.text)):
+            for place in block:
                 vector[place] = vector.get(place, 0.0) + factor
         cost = COST * one.weight * sum(totals.values()) / (2 * totals[sign])
-        found.append(Row(array("l", vector.keys()), array("d", vector.values()), sign, cost))
+        places = sorted(vector)  # sets of words have another order in every run, and sums of it another last digit
+        found.append(Row(array("l", places), array("d", (vector[place] for place in places)), sign, cost))
     return found
 
 

@@ -2,11 +2,13 @@
 
 A rule finds a phrase and proposes a level. A guard lowers what was found where the words around it say that
 it is no present danger: negated, past and resolved, told of a film, an idiom, a question. A guard lowers only
-hits of its own sentence, so that it never silences another one. Signals are rule ids, never text.
+hits of its own sentence, so that it never silences another one. A message that is nothing but words in quotation marks,
+after others that say whose they are, is at most `concern`. Signals are rule ids, never text.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -25,6 +27,7 @@ _EARLIER = 3  # of the person's messages
 _TOLD = 6  # of the person's messages in which a medicine or a danger may have been named
 _CLEAR = 2  # small words of one language by which it is known
 _LENGTH = 4000  # characters of a message that are read
+_QUOTED = re.compile(r'\s*["“”„«»][^"“”„«»]*["“”„«»][\s.!?]*')
 
 
 def _lines(value: object) -> object:
@@ -95,6 +98,7 @@ class RuleEntry(_Entry):
     follow_up: bool = False
     patterns: Patterns
     before: Lines = ()
+    asked: Lines = ()
 
 
 class PassedEntry(_Entry):
@@ -180,7 +184,9 @@ class UrgencyRules:
         self._passed = tuple(_passed(compiler, entry) for entry in file.passed)
         before = {place: _compiled(compiler, rule.id, rule.before) for place, rule in enumerate(file.rules)}
         self._before = {place: Matcher((0, one) for one in some) for place, some in before.items() if some}
-        compiled += before.values()
+        asked = {place: _compiled(compiler, rule.id, rule.asked) for place, rule in enumerate(file.rules)}
+        self._asked = {place: Matcher((0, one) for one in some) for place, some in asked.items() if some}
+        compiled += (*before.values(), *asked.values())
         compiled += [_compiled(compiler, one.id, one.patterns) for one in file.passed]
         words = {word for some in (*compiled, *shields) for one in some for word in one.words}
         spelt = {word for right in file.spellings.values() for word in right.split()}
@@ -213,10 +219,16 @@ class UrgencyRules:
         views = self._views(message)
         over = self._over(views, said[-_EARLIER:])
         found = self._found(views, over)
+        if said and _QUOTED.fullmatch(message):
+            found = {
+                place: min(level, UrgencyLevel.CONCERN, key=lambda one: one.order) for place, level in found.items()
+            }
         if any(self.rules[place].follow_up for place in found) and not self._hits(said[-_EARLIER:]):
             found = {place: level for place, level in found.items() if not self.rules[place].follow_up}
         if any(place in self._before for place in found):
             found = self._after_what_was_told(found, (*said[-_TOLD:], message))
+        if any(place in self._asked for place in found):
+            found = self._answering(found, earlier)
         passed = () if UrgencyLevel.URGENT in found.values() else tuple(one.entry.id for one in over)
         levels = (*found.values(), *(UrgencyLevel.CONCERN for _ in passed))
         shown = {place: level for place, level in found.items() if level.order or self.rules[place].delusional}
@@ -234,8 +246,21 @@ class UrgencyRules:
             self.rules[place].category
             for text in said
             for place, level in self._found(self._views(text)).items()
-            if level.order and not self.rules[place].follow_up and place not in self._before
+            if level.order
+            and not self.rules[place].follow_up
+            and place not in self._before
+            and place not in self._asked
         )
+
+    def _answering(self, found: dict[int, UrgencyLevel], earlier: Sequence[Message]) -> dict[int, UrgencyLevel]:
+        """Without the rules for answers, where the message before this one was no such question."""
+        question = earlier[-1].content if earlier and earlier[-1].role is Role.ASSISTANT else ""
+        put = {sentence for view in self._normaliser.views(question[:_LENGTH]) for sentence in view}
+        return {
+            place: level
+            for place, level in found.items()
+            if place not in self._asked or any(self._asked[place].matches(one) for one in put)
+        }
 
     def _after_what_was_told(self, found: dict[int, UrgencyLevel], said: Iterable[str]) -> dict[int, UrgencyLevel]:
         """Without the rules that need something told before, where nothing of the kind was told."""
