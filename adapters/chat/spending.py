@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from engine.exceptions import StorageError
@@ -38,6 +39,7 @@ class Spending:
     _tokens: int = 0
     _cost: float = 0.0
     _unsaved: tuple[int, int, float] = (-1, 0, 0.0)
+    _saving: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     @property
     def exhausted(self) -> bool:
@@ -65,16 +67,24 @@ class Spending:
         await self._save(day, tokens, cost)
 
     async def _save(self, day: int, tokens: int, cost: float) -> None:
-        """Keep sums on disk; what cannot be kept now goes along the next time."""
+        """Keep sums on disk, those of turns that end together as one; what cannot be kept now goes along the next time."""
         if self.store is None:
             return
+        self._leave(day, tokens, cost)
+        async with self._saving:
+            if not self._unsaved[1]:
+                return  # gone along with another turn's
+            day, tokens, cost = self._unsaved
+            self._unsaved = (-1, 0, 0.0)
+            try:
+                await self.store.spend(day, tokens, cost)
+            except StorageError as error:
+                self._leave(day, tokens, cost)
+                _log.error("%s", error)
+
+    def _leave(self, day: int, tokens: int, cost: float) -> None:
         left_day, left_tokens, left_cost = self._unsaved
-        self._unsaved = (-1, 0, 0.0)
         if left_day == day:
             tokens, cost = tokens + left_tokens, cost + left_cost
-        try:
-            await self.store.spend(day, tokens, cost)
-        except StorageError as error:
-            _, more_tokens, more_cost = self._unsaved if self._unsaved[0] == day else (day, 0, 0.0)
-            self._unsaved = (day, tokens + more_tokens, cost + more_cost)
-            _log.error("%s", error)
+        if day >= left_day:
+            self._unsaved = (day, tokens, cost)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from pathlib import Path
 
 from adapters.chat.limits import ChatLimits
 from adapters.chat.spending import Spending
+from adapters.chat.store import ChatStore
 from adapters.storage.database import Database
 from engine.exceptions import StorageUnavailable
 from engine.types import Usage
@@ -105,13 +107,25 @@ async def test_a_sum_that_cannot_be_stored_stops_nobody_and_is_stored_later() ->
     assert store.taken == (300, 1.5) and spending.exhausted
 
 
-async def test_many_sums_at_once_all_count(tmp_path: Path) -> None:
-    """Two hundred turns that end together are all in the sum on disk."""
-    import asyncio
+class Counted:
+    """A store that counts how often it is asked to write."""
 
+    def __init__(self, store: ChatStore) -> None:
+        self.store, self.writes = store, 0
+
+    async def spent(self, day: int) -> tuple[int, float]:
+        return await self.store.spent(day)
+
+    async def spend(self, day: int, tokens: int, cost: float) -> None:
+        self.writes += 1
+        await self.store.spend(day, tokens, cost)
+
+
+async def test_many_sums_at_once_all_count_and_are_written_together(tmp_path: Path) -> None:
+    """Two hundred turns that end together are all in the sum on disk, in as few writes as there can be."""
     database: Database = database_in(tmp_path)
-    store = store_over(database)
+    store = Counted(store_over(database))
     spending = Spending(store=store, today=lambda: 1)
     await asyncio.gather(*(spending.add(TURN) for _ in range(200)))
-    assert await store.spent(1) == (20_000, 100.0)
+    assert await store.spent(1) == (20_000, 100.0) and store.writes == 2
     database.close()
