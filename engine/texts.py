@@ -39,6 +39,7 @@ class Sayings(Strict):
     farewell: Saying
     thanks: Saying
     insult: Saying
+    distress: Saying
     secrecy: Saying
     simpler: Saying
     shorter: Saying
@@ -81,6 +82,7 @@ class Texts(Strict):
     handoff_declined: str
     cannot_know: str
     belief: str
+    distress: str
     secrecy: str
     origin: str
     no_origin: str

@@ -1,4 +1,4 @@
-"""Greetings, thanks, insults and questions about the bot itself: answered with fixed sentences."""
+"""Greetings, thanks, insults, distress without a question and questions about the bot itself: answered with fixed sentences."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ class SmallTalk:
             (sayings.farewell, texts.farewell),
             (sayings.thanks, texts.thanks),
             (sayings.insult, texts.insult),
+            (sayings.distress, texts.distress),
         ):
             if saying.fits(message):
                 return reply.format(name=assistant.name, condition=assistant.condition, topics=topic_list(assistant))

@@ -42,6 +42,10 @@ def heard(message: str) -> list[str]:
         ("good evening, how are you today", "greeting"),
         ("you stupid machine", "insult"),
         ("what a useless answer", "insult"),
+        ("this is all too much for me", "distress"),
+        ("i cant do this anymore", "distress"),
+        ("I feel so alone tonight", "distress"),
+        ("i am scared", "distress"),
         ("Please delete this chat.", "secrecy"),
         ("will my boss get to see this?", "secrecy"),
         ("do u work for the government", "secrecy"),
@@ -66,8 +70,10 @@ def test_a_sense_is_heard_in_many_words(message: str, sense: str) -> None:
         "goodbye forever",
         "i am so useless and stupid",
         "my voices say that you are useless",
-        "this is all too much for me",
-        "life is too hard for me",
+        "life is too hard for me to work",
+        "why am i so sad",
+        "i am scared of the injection",
+        "i feel sad because of my medicine",
         "how do i tell my parents",
         "can my parents pass it on",
         "can the neighbours read my thoughts",
@@ -80,7 +86,7 @@ def test_a_sense_is_heard_in_many_words(message: str, sense: str) -> None:
     ],
 )
 def test_a_topic_is_never_overheard(message: str) -> None:
-    """A message with a question, a belief or distress in it is left to the rest of the house."""
+    """A message with a question, a belief or a reason in it is left to the rest of the house."""
     assert heard(message) == []
 
 
@@ -96,6 +102,12 @@ def test_an_insult_gets_a_calm_sentence() -> None:
     talk = SmallTalk(texts=TEXTS)
     assert talk.answer("shut up you dumb bot", ASSISTANT) == TEXTS.insult
     assert talk.answer("the pills are crap", ASSISTANT) is None
+
+
+def test_distress_without_a_question_gets_no_list_of_symptoms() -> None:
+    """Who only says how bad it is gets a kind sentence that names people and the emergency number."""
+    said = SmallTalk(texts=TEXTS).answer("i am so tired of it all", ASSISTANT)
+    assert said == TEXTS.distress and "emergency number" in said and "somebody you trust" in said
 
 
 @given(st.text(max_size=80))
