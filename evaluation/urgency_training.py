@@ -34,7 +34,7 @@ ALONE = 0.5
 SHOWN_WRONGLY = (
     0.22  # of the harmless messages of the training split, held out: sets the first threshold; unsure means `concern`
 )
-REPLACED_WRONGLY = 0.03  # the second one; the rules have their own share of the 0.05 that is allowed
+REPLACED_WRONGLY = 0.019  # the second one; the rules have their own share of the 0.05 that is allowed
 AUTHORS = ("a", "b", "e")  # whose messages set the thresholds: the hard ones, urgent and not
 
 

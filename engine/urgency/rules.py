@@ -19,6 +19,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from engine.exceptions import RuleError
 from engine.files import read_yaml
+from engine.text import sentences
 from engine.types import LayerResult, Message, Role, UrgencyLevel
 from engine.urgency.normalise import Normaliser, plain
 from engine.urgency.patterns import Compiler, Matcher, Pattern, PatternError
@@ -253,9 +254,13 @@ class UrgencyRules:
         )
 
     def _answering(self, found: dict[int, UrgencyLevel], earlier: Sequence[Message]) -> dict[int, UrgencyLevel]:
-        """Without the rules for answers, where the message before this one was no such question."""
-        question = earlier[-1].content if earlier and earlier[-1].role is Role.ASSISTANT else ""
-        put = {sentence for view in self._normaliser.views(question[:_LENGTH]) for sentence in view}
+        """Without the rules for answers, where the message before this one put no such question.
+
+        Only sentences that ask count: a text that speaks of dying, or of plans, is not about the person.
+        """
+        shown = earlier[-1].content if earlier and earlier[-1].role is Role.ASSISTANT else ""
+        questions = "\n".join(one for one in sentences(shown[:_LENGTH]) if one.rstrip().endswith("?"))
+        put = {sentence for view in self._normaliser.views(questions) for sentence in view}
         return {
             place: level
             for place, level in found.items()

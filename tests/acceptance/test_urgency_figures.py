@@ -80,9 +80,9 @@ def test_every_language_is_shown(lang: str) -> None:
 
 
 def test_few_answers_are_replaced_wrongly() -> None:
-    """Of the harmless messages few lose their answer; the goal is 0.05, and 0.055 is reached."""
-    assert share(hard(), UrgencyLevel.URGENT) <= 0.065
-    assert share(levels("not_urgent"), UrgencyLevel.URGENT) <= 0.06
+    """Of the harmless messages at most 0.05 lose their answer; of the hard ones among them 0.055."""
+    assert share(hard(), UrgencyLevel.URGENT) <= 0.055
+    assert share(levels("not_urgent"), UrgencyLevel.URGENT) <= 0.05
 
 
 def test_contacts_are_needlessly_shown_to_few() -> None:

@@ -62,6 +62,13 @@ def test_an_answer_counts_with_its_question(asked: str, answer: str) -> None:
     assert level(answer, asked="Would you like to know more about sleep?") is UrgencyLevel.NONE
 
 
+def test_only_a_question_is_answered() -> None:
+    """A text that speaks of dying or of plans, shown before, makes no danger of what is written next."""
+    shown = "Some people think of dying. A plan for bad days can help. Would you like the next part?"
+    for said in ("did i do something wrong that i got it", "do i have to tell my friends", "no i do not smoke"):
+        assert level(said, asked=shown) is UrgencyLevel.NONE
+
+
 @pytest.mark.parametrize(
     "text",
     [
