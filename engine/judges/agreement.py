@@ -82,6 +82,8 @@ def disagreements(claim: str, support: Support, index: SourceIndex, lexicon: Lex
         yield Finding(kind=Disagreement.NUMBER, about=about)
     for about in _other_frequency(claim, support):
         yield Finding(kind=Disagreement.NUMBER, about=about)
+    for about in delays(claim, support, lexicon):
+        yield Finding(kind=Disagreement.EXCHANGE, about=about)
     for match in lexicon.specifics.finditer(claim):
         if match[0] not in index.folded:
             yield Finding(kind=Disagreement.SPECIFIC, about=match[0])
@@ -167,6 +169,14 @@ def _other_frequency(claim: str, support: Support) -> Iterator[str]:
     for match in _EVERY.finditer(claim):
         if known and _unit(match) not in known:
             yield match[0]
+
+
+def delays(claim: str, support: Support, lexicon: Lexicon) -> Iterator[str]:
+    """A delay in what the source wants done at once: "tomorrow" for "right away"."""
+    haste = lexicon.haste.search(support.folded)
+    delay = lexicon.delays.search(claim)
+    if haste and delay and not lexicon.haste.search(claim) and not lexicon.delays.search(support.folded):
+        yield f"{delay[0]}' where it says '{haste[0]}"
 
 
 def _unit(match: re.Match[str]) -> str:

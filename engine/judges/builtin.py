@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from engine.judges.agreement import disagreements
+from engine.judges.agreement import delays, disagreements
 from engine.judges.claims import Claim, Reading, read
 from engine.judges.conduct import Breach, breaches
 from engine.judges.findings import Disagreement, Finding
 from engine.judges.lexicon import Lexicon
 from engine.judges.protocol import ROLE_AND_TONE, SOURCE_FIDELITY, UNSUPPORTED_CLAIMS, Case
+from engine.judges.sentences import Function
 from engine.judges.support import SourceIndex, Support, SupportMeasure
 from engine.models.ledger import Ledger
 from engine.text import fold, squash, words
@@ -70,6 +71,7 @@ class BuiltinSourceFidelity:
         limits = self._lexicon.thresholds
         claims = [claim for claim in reading.claims if not index.quotes(" ".join(claim.sentences), reply)]
         supports = [(claim, index.support(claim.text)) for claim in claims]
+        yield from _postponed(reading, index, self._lexicon)
         found = 0
         for claim, support in supports:
             findings = tuple(disagreements(claim.text, support, index, self._lexicon))
@@ -147,6 +149,17 @@ class BuiltinRoleAndTone:
             )
 
 
+def _postponed(reading: Reading, index: SourceIndex, lexicon: Lexicon) -> Iterator[Objection]:
+    """Sentences that only send somebody on, which claim nothing, but later than the source wants it."""
+    for one in reading.sentences:
+        if one.claim or not one.does(Function.VERIFICATION) or one.does(Function.QUESTION, Function.ADMISSION):
+            continue
+        claim, support = Claim(text=one.folded, sentences=(one.sentence.text,)), index.support(one.folded)
+        late = (Finding(kind=Disagreement.EXCHANGE, about=about) for about in delays(one.folded, support, lexicon))
+        if objection := _contradiction(claim, support, tuple(late)):
+            yield objection
+
+
 def _lacking(reading: Reading) -> str:
     """Which halves of the disclaimer are not there, as the end of a sentence."""
     halves = (
@@ -197,10 +210,16 @@ def _quote(claim: Claim) -> str:
 
 def _is_excused(objection: Objection, case: Case, lexicon: Lexicon) -> bool:
     """Whether a disclaimer permits a statement: neither it nor the question is about a high-stakes topic."""
-    if _is_risky(objection, case):
+    if _is_risky(objection, case) or _is_of_substance(objection, case, lexicon):
         return False
     by_the_way = lexicon.passing.search(fold(case.message)) and not lexicon.interplay.search(objection.claim.text)
     return not case.high_stakes or bool(by_the_way)
+
+
+def _is_of_substance(objection: Objection, case: Case, lexicon: Lexicon) -> bool:
+    """Whether a statement says what something that one swallows or smokes does, which is not uncontroversial."""
+    text = objection.claim.text
+    return bool(lexicon.acts.search(text) and lexicon.substances.search(f"{text}\n{fold(case.message)}"))
 
 
 def _is_risky(objection: Objection, case: Case) -> bool:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from engine.judges.lexicon import Lexicon
 from engine.judges.sentences import Classified, Function, classify, content_count
+from engine.text import STOP_WORDS, stem, words
 
 _SMALL = 3
+_AMONG = 4  # one strange word among so many that carry meaning does not make a statement
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -49,7 +51,24 @@ class Reading:
 def read(reply: str, lexicon: Lexicon) -> Reading:
     """Take a reply apart; the two judges of a draft share the work."""
     sentences = classify(reply, lexicon)
+    if any(one.does(Function.ADMISSION, Function.DECLINE) for one in sentences):
+        sentences = tuple(_courteous(one) if _is_courtesy(one, lexicon) else one for one in sentences)
     return Reading(sentences=sentences, claims=tuple(_claims(sentences)))
+
+
+def _courteous(one: Classified) -> Classified:
+    return replace(one, functions=(one.functions - {Function.STATEMENT}) | {Function.META}, claim="")
+
+
+def _is_courtesy(one: Classified, lexicon: Lexicon) -> bool:
+    """Whether a sentence says only what one says to be kind: that somebody may listen, that a wish is human."""
+    if not one.claim or one.does(Function.DIRECTIVE):
+        return False
+    if any(pattern.search(one.claim) for pattern in (lexicon.grave, lexicon.substances, lexicon.slips)):
+        return False
+    said = [word for word in words(one.claim) if word not in STOP_WORDS]
+    strange = sum(stem(word) not in lexicon.courtesy for word in said)
+    return strange * _AMONG <= len(said)
 
 
 def _claims(sentences: tuple[Classified, ...]) -> list[Claim]:

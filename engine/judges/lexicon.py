@@ -73,6 +73,13 @@ class _File(_Strict):
     hidden_claim: tuple[str, ...] = ()
     passing: tuple[str, ...] = ()
     interplay: tuple[str, ...] = ()
+    substances: tuple[str, ...] = ()
+    acts: tuple[str, ...] = ()
+    slips: tuple[str, ...] = ()
+    delays: tuple[str, ...] = ()
+    haste: tuple[str, ...] = ()
+    courtesy: str = ""
+    grave: tuple[str, ...] = ()
     phrases: dict[str, str] = Field(default_factory=dict)
     synonyms: tuple[str, ...] = ()
     light: str = ""
@@ -116,6 +123,13 @@ class Lexicon:
     hidden_claim: re.Pattern[str]
     passing: re.Pattern[str]
     interplay: re.Pattern[str]
+    substances: re.Pattern[str]
+    acts: re.Pattern[str]
+    slips: re.Pattern[str]
+    delays: re.Pattern[str]
+    haste: re.Pattern[str]
+    courtesy: frozenset[str]
+    grave: re.Pattern[str]
     phrases: dict[str, str]
     canonical: dict[str, str]
     light: frozenset[str]
@@ -194,6 +208,13 @@ def _build(file: _File, path: Path) -> Lexicon:
         hidden_claim=compiler.any_of("hidden_claim", file.hidden_claim),
         passing=compiler.any_of("passing", file.passing),
         interplay=compiler.any_of("interplay", file.interplay),
+        substances=compiler.any_of("substances", file.substances),
+        acts=compiler.any_of("acts", file.acts),
+        slips=compiler.any_of("slips", file.slips),
+        delays=compiler.any_of("delays", file.delays),
+        haste=compiler.any_of("haste", file.haste),
+        courtesy=_stems(file.courtesy),
+        grave=compiler.any_of("grave", file.grave),
         phrases={fold(key): value for key, value in file.phrases.items()},
         canonical=canonical,
         light=frozenset(canonical.get(stem(word), stem(word)) for word in words(file.light)),

@@ -23,11 +23,13 @@ _END = re.compile(
 _CLAUSE = re.compile(
     r"\s*;\s*|\s+-+\s+|,?\s+(?:but|however|although|though|because|whereas|since|yet)\b,?"
     r"|,\s+(?=(?:and|so|as|we|it|you|nobody|there|they|these|those|this|that|people|generally|general|some|many|most|"
+    r"roughly|usually|normally|typically|mostly|"
     r"in general|the|your|research|studies|experts|a|an|such)\b)"
 )
 # Clauses that only say to whom or for what the rest of the sentence is meant.
 _DEPENDENT = re.compile(r"^(?:and |so |as |since |because |or )?(?:they|who|which|for|to|if|when|that way)\b")
 _REST_WORDS = 4
+_TINY = 2  # a clause of fewer words that carry meaning states nothing
 
 
 class Function(StrEnum):
@@ -154,10 +156,23 @@ def _classify(sentence: Sentence, lexicon: Lexicon) -> Classified:
         return Classified(sentence=sentence, folded=folded, functions=frozenset(functions))
     if folded.rstrip("*_ ").endswith(":") and content_count(folded) <= 9:
         functions.add(Function.INTRO)
+    functions = functions or _shared_out(folded, lexicon)
     claim = _rest(folded, lexicon) if functions else folded
     if claim:
         functions.add(Function.STATEMENT)
     return Classified(sentence=sentence, folded=folded, functions=frozenset(functions), claim=claim)
+
+
+def _shared_out(folded: str, lexicon: Lexicon) -> set[Function]:
+    """What a sentence does whose clauses all do something, though no pattern fits the whole."""
+    found: set[Function] = set()
+    parts = clauses(folded)
+    for clause in parts:
+        here = {Function(name) for name in lexicon.functions_in(clause)}
+        if not here and (content_count(clause) >= _TINY or lexicon.slips.search(clause)):
+            return set()
+        found |= here
+    return found if len(parts) > 1 else set()
 
 
 def _rest(folded: str, lexicon: Lexicon) -> str:
@@ -168,7 +183,7 @@ def _rest(folded: str, lexicon: Lexicon) -> str:
     rest = [
         clause
         for clause in parts
-        if content_count(clause) >= _REST_WORDS
+        if (content_count(clause) >= _REST_WORDS or lexicon.slips.search(clause))
         and not _DEPENDENT.match(clause)
         and not any(True for _ in lexicon.functions_in(clause))
     ]

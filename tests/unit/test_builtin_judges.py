@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -37,14 +38,14 @@ SOURCE = Source(
 DISCLAIMER = " My sources do not cover this. Please check it with your doctor."
 
 
-def judge(one: Judge, reply: str, *, message: str = "", **given_case: object) -> Verdict:
+def judge(one: Judge, reply: str, *, message: str = "", source: Source = SOURCE, **given_case: object) -> Verdict:
     cited = one is FIDELITY
     draft = Draft(
         reply=reply,
         citations=("naps",) if cited else (),
         basis=Basis.SOURCE if cited else Basis.GENERAL,
     )
-    case = Case(draft=draft, message=message, sources=(SOURCE,) if cited else (), **given_case)  # type: ignore[arg-type]
+    case = Case(draft=draft, message=message, sources=(source,) if cited else (), **given_case)  # type: ignore[arg-type]
     return asyncio.run(one.judge(case, Ledger()))
 
 
@@ -177,6 +178,43 @@ def test_honesty_and_urging_in_any_words_permit_a_harmless_statement(honest: str
 def test_what_only_sounds_like_a_disclaimer_permits_nothing(reply: str) -> None:
     """No evidence of harm is no lack of a source, and a doctor named as a witness is nobody to ask."""
     assert judge(CLAIMS, reply).decision is not Decision.ACCEPT
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "Kava is missing from my texts. Rules about it differ from place to place. Ask at the pharmacy, please.",
+        "I have no validated list of medicines, and I may be out of date. Whoever prescribes for you can tell you.",
+        "I can't be a friend, I am a program. A cousin or a person in your group may lend you an ear.",
+        "I have no feelings to give. If you are missing closeness, that is very understandable.",
+    ],
+)
+def test_a_plain_decline_states_nothing_even_on_high_stakes(reply: str) -> None:
+    """Where every sentence admits, declines, is kind or sends the person on, nothing needs a source."""
+    assert judge(CLAIMS, reply, high_stakes=True).decision is Decision.ACCEPT
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "Kava is missing from my texts. It calms without harm. Ask at the pharmacy, please.",
+        "I do not know whether kava is addictive, but you can take it every night. Check with your pharmacist.",
+        "I give no doses. 600 is the usual ceiling. Your prescriber can tell you.",
+        "I can't be a friend, I am a program. Everything will be fine if you wait for me.",
+    ],
+)
+def test_a_claim_slipped_into_a_decline_is_flagged(reply: str) -> None:
+    """One statement of effect, safety, dose or promise is not excused by the admission beside it."""
+    assert judge(CLAIMS, reply, message="is kava ok").decision is not Decision.ACCEPT
+
+
+def test_a_delay_where_the_source_wants_haste_is_flagged() -> None:
+    """Sending somebody to a doctor claims nothing, unless the source wants it done at once and the reply does not."""
+    urgent = replace(SOURCE, body="If a nap leaves you confused, call a doctor right away.")
+    for when, accepted in (("right away", True), ("within the next few days", False)):
+        reply = f"If a nap leaves you confused, call a doctor {when}."
+        verdict = judge(FIDELITY, reply, source=urgent)
+        assert (verdict.decision is Decision.ACCEPT) is accepted
 
 
 def test_a_medicine_named_by_the_way_closes_nothing() -> None:
