@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -11,7 +10,7 @@ from engine.knowledge.base import KnowledgeBase
 from engine.knowledge.source import Passage, Source
 from engine.retrieval.search import Search
 from engine.retrieval.terms import Unit, tokens
-from engine.text import fold, sentences, squash
+from engine.text import sentences, squash, words
 
 FIRST_SOURCE = 0.25
 """What the order of the search counts beside the words: the first source has all of it, the second half."""
@@ -40,6 +39,11 @@ class PassageRanking:
         self._reader, self._spelling = search.reader, search.spelling
         self._tokens = {
             (source.id, one.index): self._tokens_of(one)
+            for source in knowledge.sources.values()
+            for one in source.passages
+        }
+        self._headings = {
+            (source.id, one.index): frozenset(words(one.heading))
             for source in knowledge.sources.values()
             for one in source.passages
         }
@@ -81,7 +85,7 @@ class PassageRanking:
                 + FIRST_SOURCE / (1 + order[source.id])
                 - BEHIND * (surest - given.get(source.id, surest))
                 + FIRST_PASSAGE / (1 + passage.index)
-                + (HEADED if score and not words_of(passage.heading).isdisjoint(headed) else 0.0),
+                + (HEADED if score and not self._headings[source.id, passage.index].isdisjoint(headed) else 0.0),
             )
             for (source, passage), score, fit in zip(pairs, scores, fits, strict=True)
         ]
@@ -95,16 +99,11 @@ class PassageRanking:
         return sorted(sources, key=lambda source: -best.get(source.id, 0.0))
 
     def _units(self, message: str) -> tuple[Unit, ...]:
-        words = [self._spelling.correct(word) for word in tokens(message)]
-        return self._reader.units(self._reader.read(words))
+        corrected = [self._spelling.correct(word) for word in tokens(message)]
+        return self._reader.units(self._reader.read(corrected))
 
     def _tokens_of(self, passage: Passage) -> frozenset[str]:
         return frozenset(self._reader.index_tokens(self._reader.read(tokens(f"{passage.heading}\n{passage.text}"))))
-
-
-def words_of(heading: str) -> set[str]:
-    """The words of a heading, folded."""
-    return set(re.findall(r"\w+", fold(heading)))
 
 
 def _share(unit: Unit, held: frozenset[str]) -> float:

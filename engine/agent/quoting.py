@@ -108,7 +108,7 @@ class QuotingAgent:
             sources = added if part in task.missing else found
             if number:  # the search puts first what fits the whole message; this question may be about another source
                 sure = [one for one in sources[1:] if scores[one.id] >= SURE]
-                leading = self.ranking.ordered(part, [*sure, sources[0]])
+                leading = self.ranking.ordered(part, [*sure, sources[0]]) if sure else []
                 sources = [*leading, *(one for one in sources if one not in leading)]
             rankings.append(self.ranking.rank(part, sources, trust={} if number else scores, headed=headed))
         return rankings

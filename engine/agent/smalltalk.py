@@ -1,4 +1,4 @@
-"""Greetings, thanks, insults, distress without a question and questions about the bot itself: answered with fixed sentences."""
+"""Greetings, thanks, insults, distress without a question, questions about the bot: answered with fixed sentences."""
 
 from __future__ import annotations
 

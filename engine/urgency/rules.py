@@ -9,7 +9,7 @@ after others that say whose they are, is at most `concern`. Signals are rule ids
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -184,9 +184,8 @@ class UrgencyRules:
         self._guards = tuple(_guard(compiler, entry) for entry in file.guards)
         self._passed = tuple(_passed(compiler, entry) for entry in file.passed)
         before = {place: _compiled(compiler, rule.id, rule.before) for place, rule in enumerate(file.rules)}
-        self._before = {place: Matcher((0, one) for one in some) for place, some in before.items() if some}
         asked = {place: _compiled(compiler, rule.id, rule.asked) for place, rule in enumerate(file.rules)}
-        self._asked = {place: Matcher((0, one) for one in some) for place, some in asked.items() if some}
+        self._before, self._asked = _matchers(before), _matchers(asked)
         compiled += (*before.values(), *asked.values())
         compiled += [_compiled(compiler, one.id, one.patterns) for one in file.passed]
         words = {word for some in (*compiled, *shields) for one in some for word in one.words}
@@ -260,21 +259,13 @@ class UrgencyRules:
         """
         shown = earlier[-1].content if earlier and earlier[-1].role is Role.ASSISTANT else ""
         questions = "\n".join(one for one in sentences(shown[:_LENGTH]) if one.rstrip().endswith("?"))
-        put = {sentence for view in self._normaliser.views(questions) for sentence in view}
-        return {
-            place: level
-            for place, level in found.items()
-            if place not in self._asked or any(self._asked[place].matches(one) for one in put)
-        }
+        put = {sentence for view in self._views(questions) for sentence in view}
+        return _where_met(found, self._asked, put)
 
     def _after_what_was_told(self, found: dict[int, UrgencyLevel], said: Iterable[str]) -> dict[int, UrgencyLevel]:
         """Without the rules that need something told before, where nothing of the kind was told."""
         told = {sentence for text in said for view in self._views(text) for sentence in view}
-        return {
-            place: level
-            for place, level in found.items()
-            if place not in self._before or any(self._before[place].matches(one) for one in told)
-        }
+        return _where_met(found, self._before, told)
 
     def _views(self, message: str) -> Views:
         return self._normaliser.views(message[:_LENGTH])
@@ -374,6 +365,22 @@ def _compiled(compiler: Compiler, key: str, patterns: Iterable[str]) -> list[Pat
         return [compiler.compile(text) for text in patterns]
     except PatternError as error:
         raise PatternError(str(error), key) from error
+
+
+def _matchers(patterns: Mapping[int, Sequence[Pattern]]) -> dict[int, Matcher]:
+    """What must have been said before, for the rules that need that."""
+    return {place: Matcher((0, one) for one in some) for place, some in patterns.items() if some}
+
+
+def _where_met(
+    found: Mapping[int, UrgencyLevel], needed: Mapping[int, Matcher], said: Collection[str]
+) -> dict[int, UrgencyLevel]:
+    """Without the rules that need something said which was not."""
+    return {
+        place: level
+        for place, level in found.items()
+        if place not in needed or any(needed[place].matches(one) for one in said)
+    }
 
 
 def _check_class(compiler: Compiler, name: str) -> None:

@@ -1,4 +1,4 @@
-"""Tests between two arms whose responses belong together in pairs. scipy is imported when a test is asked for."""
+"""Tests between two arms whose responses belong together in pairs. scipy is imported when a rank test is asked for."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from engine.exceptions import ConfigurationError
+from evaluation.calibration.shares import exact_mcnemar
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -39,9 +40,7 @@ def mcnemar(first: Sequence[bool], second: Sequence[bool]) -> McNemar:
     """
     only_first = sum(a and not b for a, b in zip(first, second, strict=True))
     only_second = sum(b and not a for a, b in zip(first, second, strict=True))
-    differ = only_first + only_second
-    p = float(scipy_stats().binomtest(only_first, differ, 0.5).pvalue) if differ else 1.0
-    return McNemar(only_first=only_first, only_second=only_second, p=p)
+    return McNemar(only_first=only_first, only_second=only_second, p=exact_mcnemar(only_first, only_second))
 
 
 def wilcoxon(first: Sequence[float], second: Sequence[float]) -> Wilcoxon:
