@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import textwrap
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from adapters.explaining import why_lines
 from adapters.session import Outgoing, Session, SessionState
-from engine.types import Turn, Wish
+from engine.types import DangerAnswer, Help, Turn, Wish
 
 HELP = """\
 /source     the texts the last answer comes from     /why      how the last answer was checked
@@ -23,6 +23,7 @@ WISHES = {
     "/example": Wish.EXAMPLE,
     "/more": Wish.MORE,
 }
+ANSWERS = {"1": DangerAnswer.YES, "2": DangerAnswer.NO, "3": DangerAnswer.OTHER}
 SORRY = "Something went wrong on my side. Please try again. In an emergency, call your local emergency number."
 
 
@@ -67,12 +68,15 @@ class ConsoleChat:
 
     async def _line(self, line: str) -> None:
         command = line.strip().casefold()
-        if command in WISHES:
+        asked = self.last is not None and self.last.help is Help.QUESTION
+        if asked and command in ANSWERS:
+            await self._shown(self.session.answered(self.state, ANSWERS[command]))
+        elif command in WISHES:
             await self._turn("", WISHES[command])
         elif command in self._commands():
             self._commands()[command]()
         elif command == "/safe":
-            await self._shown(self.session.answer_safely(self.state))
+            await self._shown(self.session.answered(self.state, DangerAnswer.SAFE))
         elif command.startswith(("/country", "/language")):
             name, _, said = command.partition(" ")
             self._choose(name, said)
@@ -95,11 +99,10 @@ class ConsoleChat:
         """One turn of the session."""
         await self._shown(self.session.handle(self.state, line, wish=wish))
 
-    async def _shown(self, turn: AsyncIterator[Outgoing]) -> None:
+    async def _shown(self, turn: Awaitable[Outgoing]) -> None:
         """Show a turn; when it is interrupted or fails, the conversation stays as it was before."""
         try:
-            async for outgoing in turn:
-                self._show(outgoing)
+            self._show(await turn)
         except asyncio.CancelledError:
             # Ctrl-C during a turn ends the turn, not the conversation; a second one leaves.
             task = asyncio.current_task()
@@ -113,13 +116,16 @@ class ConsoleChat:
             self._say(SORRY)
 
     def _show(self, outgoing: Outgoing) -> None:
-        if outgoing.text:
-            self._say(outgoing.text)
-        if outgoing.referral and outgoing.state is not None and outgoing.state.unanswered:
-            self.terminal.write(f"\n  /safe: “{self.session.referral(outgoing.state).texts.safe}”")
+        self._say(outgoing.text)
         if outgoing.turn is None or outgoing.state is None:
             return
         self.state, self.last = outgoing.state, outgoing.turn
+        labels = self.session.referral(self.state).texts.buttons
+        if outgoing.referral:
+            self.terminal.write(f"\n  /safe: “{labels.safe}”")
+        if outgoing.turn.help is Help.QUESTION:
+            answers = (labels.yes, labels.no, labels.other)
+            self.terminal.write("\n" + "\n".join(f"  {at}: “{label}”" for at, label in enumerate(answers, 1)))
         for medium in outgoing.media:
             self.terminal.write(f"  picture: {medium.caption or medium.file} (/picture tells what it shows)")
         titles = self._titles(outgoing.citations)

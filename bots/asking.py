@@ -14,7 +14,7 @@ from engine.conversation import active_after, messages_from
 from engine.exceptions import ConfigurationError
 from engine.files import read_text
 from engine.settings import Limits
-from engine.types import Conversation, Turn
+from engine.types import Conversation, Help, Turn
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -35,9 +35,7 @@ async def answer(application: Application, text: str, history: Path | None) -> A
             limits = session.engine.assistants[state.conversation.assistant].settings.limits
             state = SessionState(conversation=_with_history(state.conversation, history, limits))
         begun = time.monotonic()
-        turn: Turn | None = None
-        async for outgoing in session.handle(state, text):
-            turn = outgoing.turn or turn
+        turn = (await session.handle(state, text)).turn
         assert turn is not None, "the last message of a turn carries the turn"  # noqa: S101 - contract of Session
         knowledge = session.engine.assistants[turn.conversation.assistant].knowledge
         titles = tuple(f"“{one.title}” ({one.id})" for one in knowledge.pick(turn.reply.citations))
@@ -62,6 +60,7 @@ def as_document(answered: Answered) -> dict[str, Any]:
             "completion_tokens": turn.usage.completion_tokens,
         },
         "seconds": round(answered.seconds, 3),
+        "check_question": turn.help is Help.QUESTION,
     }
 
 

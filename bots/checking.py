@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from adapters.chat.texts import load_languages
-from adapters.crisis import CountryContacts, ReferralTexts, faults, warnings
 from adapters.feedback.questions import read_questions
 from adapters.moderation.texts import load_moderation_texts
 from adapters.web_adapter.texts import load_web_texts
@@ -23,6 +22,7 @@ from engine.prompts import Prompts
 from engine.rules import RuleBook
 from engine.settings import AssistantSettings
 from engine.texts import Texts
+from engine.urgency.referral import CountryContacts, ReferralTexts, faults, warnings
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -89,7 +89,7 @@ def _files(running: Application) -> Iterator[Finding]:
     yield from _tried(lambda: running.lint_limits)
     yield from _tried(lambda: running.synonyms)
     yield from _tried(lambda: running.lexicon)
-    yield from _tried(lambda: running.urgency_rules)
+    yield from _tried(lambda: running.urgency_floor)
     yield from _tried(lambda: running.urgency_classifier)
     yield from _tried(lambda: read_questions(folder / "feedback.yaml"))
     yield from _around(running)

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from pydantic import Field
 
 from adapters.counting import UrgentCounts
-from adapters.crisis import Referrals, load_referrals
 from adapters.session import Session
 from adapters.vector_files import VectorFiles
 from bots.settings import CafiSettings, JudgeName
@@ -46,7 +45,8 @@ from engine.team import Team
 from engine.texts import Texts
 from engine.types import Tier
 from engine.urgency.classifier import UrgencyClassifier
-from engine.urgency.rules import UrgencyRules
+from engine.urgency.floor import Floor
+from engine.urgency.referral import Referrals, load_referrals
 
 if TYPE_CHECKING:
     from engine.prompts import Prompts, PromptTemplate
@@ -195,13 +195,13 @@ class Application:
         return LintLimits.load(self.settings.config_folder / "kb_lint.yaml")
 
     @cached_property
-    def urgency_rules(self) -> UrgencyRules:
-        """The first urgency layer."""
-        return UrgencyRules.load(self.settings.config_folder / "urgency")
+    def urgency_floor(self) -> Floor:
+        """The explicit phrases, for every language that there are crisis texts in."""
+        return Floor.load(self.settings.config_folder / "urgency" / "floor", self.referrals.texts)
 
     @cached_property
     def urgency_classifier(self) -> UrgencyClassifier:
-        """The second urgency layer."""
+        """What raises a suspicion."""
         return UrgencyClassifier.load(self.settings.config_folder / "urgency" / "classifier.bin")
 
     @cached_property
@@ -212,7 +212,7 @@ class Application:
     @cached_property
     def session(self) -> Session:
         """The shared turn of every platform."""
-        return Session(engine=self.engine, referrals=self.referrals, counts=UrgentCounts())
+        return Session(engine=self.engine, counts=UrgentCounts())
 
     @cached_property
     def engine(self) -> Engine:
@@ -235,7 +235,8 @@ class Application:
         return Engine(
             assistants=assistants,
             default=self.settings.assistant,
-            fast_layers=(self.urgency_rules, self.urgency_classifier),
+            fast_layers=(self.urgency_floor, self.urgency_classifier),
+            referrals=self.referrals,
             stakes=self.stakes,
             budget=self.settings.budget,
             prices=self.prices,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 from engine.settings import Limits
@@ -12,8 +12,10 @@ from engine.text import estimate_tokens, stems, words
 from engine.types import (
     ActiveSource,
     Conversation,
+    Danger,
     Decision,
     HandoffOffer,
+    Kind,
     Message,
     Reminder,
     Role,
@@ -112,6 +114,7 @@ def to_json(conversation: Conversation) -> str:
             "offer": None
             if conversation.offer is None
             else {"to": conversation.offer.to, "question": conversation.offer.question},
+            "danger": asdict(conversation.danger),
         },
         ensure_ascii=False,
     )
@@ -127,7 +130,12 @@ def from_json(text: str) -> Conversation:
         active=tuple(ActiveSource(**one) for one in data["active"]),
         reminders=tuple(Reminder(**one) for one in data["reminders"]),
         offer=None if offer is None else HandoffOffer(**offer),
+        danger=_danger(data.get("danger", {})),
     )
+
+
+def _danger(data: dict[str, Any]) -> Danger:
+    return Danger(**{**data, "kind": Kind(data.get("kind", Kind.UNCLEAR))})
 
 
 def messages_from(rows: Iterable[dict[str, Any]]) -> tuple[Message, ...]:

@@ -6,7 +6,7 @@ The engine is stateless: a conversation and a message go in, a reply and the nex
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Mapping
+from collections.abc import Collection, Coroutine, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -22,8 +22,11 @@ from engine.stakes import Stakes
 from engine.text import clean
 from engine.types import (
     Conversation,
+    Danger,
+    DangerAnswer,
     Draft,
     HandoffOffer,
+    Help,
     LayerResult,
     Message,
     Outcome,
@@ -35,7 +38,10 @@ from engine.types import (
     UrgencyLevel,
     Wish,
 )
+from engine.urgency.danger import after, answered, answers_open, help_due
+from engine.urgency.person import about_another
 from engine.urgency.protocol import FastLayer, UrgencyLayer
+from engine.urgency.referral import Referral, Referrals
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,6 +54,7 @@ class Engine:
     assistants: Mapping[str, Assistant]
     default: str
     fast_layers: tuple[FastLayer, ...]
+    referrals: Referrals
     stakes: Stakes
     budget: Budget = field(default_factory=Budget)
     prices: Mapping[str, Price] | None = None
@@ -62,16 +69,29 @@ class Engine:
     def assess_now(self, conversation: Conversation, message: str) -> Urgency:
         """What the fast layers see in a message, in milliseconds and without a model."""
         text = clean(message).text
-        return Urgency.of(layer.assess_now(text, conversation.messages) for layer in self.fast_layers)
+        found = Urgency.of(layer.assess_now(text, conversation.messages) for layer in self.fast_layers)
+        return replace(found, another=about_another(text)) if found.level.order else found
 
-    async def assess(self, message: str, earlier: tuple[Message, ...] = ()) -> Urgency:
-        """What every layer sees in a message, without answering it; for measuring, so no layer is hurried."""
-        conversation = Conversation(assistant=self.default, messages=earlier)
-        fast = self.assess_now(conversation, message)
+    async def assess(
+        self, message: str, earlier: tuple[Message, ...] = (), layers: Collection[str] | None = None
+    ) -> tuple[Urgency, Help]:
+        """What the layers see in a message and what of help it gets, without answering it; no layer is hurried.
+
+        `layers`: the names of those that count, all for None. What was told and asked in the turns before is worked out by
+        the fast ones.
+        """
+        counted = [one for one in self.fast_layers if layers is None or one.name in layers]
+        danger = _danger_after(earlier, counted)
         text, ledger = clean(message).text, Ledger(budget=self.budget)
-        layers = [layer for team in self.assistants[self.default].teams for layer in team.urgency]
-        slow = await asyncio.gather(*(layer.assess(text, earlier, ledger) for layer in layers))
-        return Urgency.of((*fast.layers, *slow))
+        slow = [
+            layer
+            for team in self.assistants[self.default].teams
+            for layer in team.urgency
+            if layers is None or layer.name in layers
+        ]
+        found = await asyncio.gather(*(layer.assess(text, earlier, ledger) for layer in slow))
+        urgency = Urgency.of((*(layer.assess_now(text, earlier) for layer in counted), *found))
+        return urgency, help_due(danger, urgency)
 
     async def respond(
         self,
@@ -81,14 +101,14 @@ class Engine:
         wish: Wish = Wish.ANSWER,
         said_safe: bool = False,
         built_in: bool = False,
-        seen: Urgency | None = None,
+        referral: Referral | None = None,
     ) -> Turn:
         """One turn. Raises nothing for anything a person or a model writes.
 
-        `said_safe`: the person has said that the message was a question and they are safe. It is then answered, and
-        the level is `concern` at most. `built_in`: no language model is asked. `seen`: what `assess_now` has found in
-        this message, so that it is not read twice.
+        `said_safe`: the person has said that the message was a question and they are safe. It is then answered, with the
+        contacts below. `built_in`: no language model is asked. `referral`: for this person's country and language.
         """
+        referral = referral or self.referrals.choose()
         assistant = self.assistants.get(conversation.assistant) or self.assistants[self.default]
         conversation = replace(conversation, assistant=assistant.settings.id)
         cleaned = clean(message, limit=assistant.settings.limits.message_characters)
@@ -96,12 +116,15 @@ class Engine:
         if wish is Wish.ANSWER and cleaned.wordless:
             said = assistant.texts.wordless if cleaned.text else assistant.texts.empty
             return self._fixed(conversation, assistant, text, said)
-        urgency = self.assess_now(conversation, text) if seen is None else seen
-        urgency = urgency.at_most_concern() if said_safe else urgency
+        if wish is Wish.ANSWER and not said_safe:
+            answer_open = self.referrals.answer(text, *answers_open(conversation.danger))
+            if answer_open is not None:
+                return await self.answered(conversation, answer_open, built_in=built_in, referral=referral, said=text)
+        urgency = Urgency() if wish is not Wish.ANSWER or said_safe else self.assess_now(conversation, text)
         if urgency.level is UrgencyLevel.URGENT:
-            return self._fixed(conversation, assistant, text, assistant.texts.urgent, urgency)
+            return self._referred(conversation, assistant, text, urgency, referral)
         if conversation.offer is not None:
-            handed = await self._handoff(conversation, conversation.offer, text)
+            handed = await self._handoff(conversation, conversation.offer, text, referral)
             if handed is not None:
                 return handed
         if agrees(text, assistant.texts.origin_questions):
@@ -109,13 +132,63 @@ class Engine:
         ledger = Ledger(budget=self.budget)
         if built_in:
             assistant = replace(assistant, teams=tuple(team for team in assistant.teams if team.built_in))
+        reads = wish is Wish.ANSWER and not said_safe
         answer, urgency = await _beside(
             self._answer(conversation, assistant, text, wish, urgency, ledger),
-            self._slow_layers(conversation, assistant, text, urgency, ledger, said_safe=said_safe),
+            self._slow_layers(conversation, assistant, text, urgency, ledger if reads else None),
         )
-        if answer is None or urgency.level is UrgencyLevel.URGENT:
-            return self._fixed(conversation, assistant, text, assistant.texts.urgent, urgency, ledger)
-        return self._turn(conversation, assistant, text, cleaned.truncated, answer, urgency, ledger)
+        due = Help.LINE if said_safe else help_due(conversation.danger, urgency) if reads else _kept(conversation)
+        if answer is None or due.replaces:
+            return self._referred(conversation, assistant, text, urgency, referral, ledger)
+        turn = self._turn(conversation, assistant, text, cleaned.truncated, answer, urgency, ledger)
+        return _with_help(turn, conversation.danger, due, urgency, referral, said_safe=said_safe)
+
+    async def answered(
+        self,
+        conversation: Conversation,
+        answer: DangerAnswer,
+        *,
+        built_in: bool = False,
+        referral: Referral | None = None,
+        said: str = "",
+    ) -> Turn:
+        """The turn after somebody has answered the check question, or said that they are safe, by a button or in words.
+
+        `said`: their words. Who is safe gets an answer to what the referral stood in place of, if there is such a message.
+        """
+        referral = referral or self.referrals.choose()
+        assistant = self.assistants.get(conversation.assistant) or self.assistants[self.default]
+        before, asked = conversation.danger, said or getattr(referral.texts.buttons, answer.value)
+        conversation = replace(conversation, danger=answered(before, answer))
+        if answer is DangerAnswer.SAFE and before.held:
+            return await self.respond(conversation, before.held, said_safe=True, built_in=built_in, referral=referral)
+        if answer in {DangerAnswer.SAFE, DangerAnswer.NO}:
+            words = referral.safe_noted() if answer is DangerAnswer.SAFE else referral.declined()
+            return self._fixed(conversation, assistant, asked, words)
+        another = answer is DangerAnswer.OTHER
+        told = Urgency(level=UrgencyLevel.URGENT, kind=before.kind, another=another)
+        words = referral.full(kind=before.kind, third_person=another)
+        turn = self._fixed(conversation, assistant, asked, words, told)
+        danger = after(before, Help.REFERRAL, told, "")
+        return replace(turn, help=Help.REFERRAL, conversation=replace(turn.conversation, danger=danger))
+
+    def _referred(
+        self,
+        conversation: Conversation,
+        assistant: Assistant,
+        text: str,
+        urgency: Urgency,
+        referral: Referral,
+        ledger: Ledger | None = None,
+    ) -> Turn:
+        """The referral in place of an answer: whole, or one line where it was shown a moment ago."""
+        due = help_due(conversation.danger, urgency)
+        words = (
+            referral.repeated() if due is Help.BRIEF else referral.full(kind=urgency.kind, third_person=urgency.another)
+        )
+        turn = self._fixed(conversation, assistant, text, words, urgency, ledger)
+        danger = after(conversation.danger, due, urgency, text)
+        return replace(turn, help=due, conversation=replace(turn.conversation, danger=danger))
 
     async def _answer(
         self,
@@ -146,20 +219,22 @@ class Engine:
         assistant: Assistant,
         text: str,
         urgency: Urgency,
-        ledger: Ledger,
-        *,
-        said_safe: bool = False,
+        ledger: Ledger | None,
     ) -> Urgency:
-        """What the layers with a model see; a layer that is too slow has failed and lowers nothing."""
+        """What the layers with a model see; one that is too slow has failed. Without a ledger, none is asked."""
+        if ledger is None:
+            return urgency
         layers = [layer for team in assistant.teams for layer in team.urgency]
         seconds = assistant.settings.limits.urgency_seconds
         found = await asyncio.gather(
             *(_in_time(layer, text, conversation.messages, ledger, seconds) for layer in layers)
         )
         together = Urgency.of((*urgency.layers, *found))
-        return together.at_most_concern() if said_safe else together
+        return together if together.decided else replace(together, another=urgency.another)
 
-    async def _handoff(self, conversation: Conversation, offer: HandoffOffer, text: str) -> Turn | None:
+    async def _handoff(
+        self, conversation: Conversation, offer: HandoffOffer, text: str, referral: Referral
+    ) -> Turn | None:
         """Hand over to the assistant that was offered, if the person agrees; None when they ask something else."""
         texts = self.assistants[conversation.assistant].texts
         if agrees(text, texts.refusing):
@@ -169,7 +244,7 @@ class Engine:
             return None
         there = self.assistants[offer.to]
         begun = replace(conversation, assistant=offer.to, offer=None, active=(), reminders=())
-        turn = await self.respond(begun, offer.question)
+        turn = await self.respond(begun, offer.question, referral=referral)
         said = f"{there.texts.handoff_done.format(name=there.settings.name)}\n\n{turn.reply.text}"
         return replace(turn, reply=replace(turn.reply, text=said), conversation=shown_as(turn.conversation, said))
 
@@ -280,6 +355,32 @@ async def _beside(
         for task in (answer, urgency):
             task.cancel()
         await asyncio.gather(answer, urgency, return_exceptions=True)
+
+
+def _danger_after(earlier: tuple[Message, ...], layers: Iterable[FastLayer]) -> Danger:
+    danger, layers = Danger(), tuple(layers)
+    for number, one in enumerate(earlier):
+        if one.role is Role.USER:
+            found = Urgency.of(layer.assess_now(one.content, earlier[:number]) for layer in layers)
+            danger = after(danger, help_due(danger, found), found, one.content)
+    return danger
+
+
+def _kept(conversation: Conversation) -> Help:
+    """The help below another form of the last answer: the line, while a danger that was told is open."""
+    return Help.NONE if conversation.danger.told is None else Help.LINE
+
+
+def _with_help(turn: Turn, before: Danger, due: Help, urgency: Urgency, referral: Referral, *, said_safe: bool) -> Turn:
+    """The turn with what of help belongs below its answer, and with what is remembered of it."""
+    lines = [turn.reply.text]
+    if due is Help.LINE:
+        lines.append(referral.safe_noted() if said_safe else referral.concern())
+    if due is Help.QUESTION:
+        lines.append(referral.check(urgency.kind))
+    said = "\n\n".join(lines)
+    conversation = replace(shown_as(turn.conversation, said), danger=after(before, due, urgency, ""))
+    return replace(turn, reply=replace(turn.reply, text=said), conversation=conversation, help=due)
 
 
 def shown_as(conversation: Conversation, text: str) -> Conversation:

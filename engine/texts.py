@@ -65,7 +65,6 @@ class Texts(Strict):
     verification: str
     outage: str
     quotation_mode: str
-    urgent: str
     greeting: str
     thanks: str
     farewell: str

@@ -41,6 +41,41 @@ class UrgencyLevel(StrEnum):
         return list(UrgencyLevel).index(self)
 
 
+class Kind(StrEnum):
+    """What a danger is about, as far as it is known: it chooses the words, never a threshold."""
+
+    DYING = "dying"
+    OTHERS = "others"
+    VOICES = "voices"
+    FEAR = "fear"
+    MEDICAL = "medical"
+    UNCLEAR = "unclear"
+
+
+class Help(StrEnum):
+    """What of help is shown with a reply: nothing, a line, the check question, the referral as one line or whole."""
+
+    NONE = "none"
+    LINE = "line"
+    QUESTION = "question"
+    BRIEF = "brief"
+    REFERRAL = "referral"
+
+    @property
+    def replaces(self) -> bool:
+        """Whether it stands in place of an answer."""
+        return self in {Help.BRIEF, Help.REFERRAL}
+
+
+class DangerAnswer(StrEnum):
+    """What somebody says when they have been asked about danger, with a button or in a few words."""
+
+    YES = "yes"
+    NO = "no"
+    OTHER = "other"
+    SAFE = "safe"
+
+
 class Basis(StrEnum):
     """What a draft rests on: cited sources, general knowledge, or no factual claim at all."""
 
@@ -108,6 +143,23 @@ class HandoffOffer:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Danger:
+    """What was said and asked about danger, in turns since then (0: the last one); None is never, or long over.
+
+    `told`: a danger was told; it stays open until the person says that they are safe, or ten turns have passed.
+    `shown`: the whole referral was shown. `asked`: the check question was. `declined`: it was answered with no.
+    `held`: the message that the referral stands in place of an answer to. Nothing here grades anybody.
+    """
+
+    told: int | None = None
+    shown: int | None = None
+    asked: int | None = None
+    declined: int | None = None
+    held: str = ""
+    kind: Kind = Kind.UNCLEAR
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Conversation:
     """All that a turn needs to know of what came before."""
 
@@ -116,61 +168,60 @@ class Conversation:
     active: tuple[ActiveSource, ...] = ()
     reminders: tuple[Reminder, ...] = ()
     offer: HandoffOffer | None = None
+    danger: Danger = Danger()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LayerResult:
-    """What one urgency layer found; `failed` layers never lower the level.
+    """What one urgency layer found; a layer that `failed` decides nothing.
 
-    `unsure`: the layer could not tell and left `concern` standing. `settles`: it has read the message in its
-    conversation, so that its answer stands in place of what another layer was unsure about. `passed`: the person says
-    that the danger they told of before is over, and the layer sees nothing else.
+    `decides`: it has read the message in its conversation, so that its answer stands in place of another's suspicion.
+    `another`: the person in danger is not the writer.
     """
 
     layer: str
     level: UrgencyLevel
+    kind: Kind = Kind.UNCLEAR
+    another: bool = False
     delusional_framing: bool = False
     failed: bool = False
-    unsure: bool = False
-    settles: bool = False
-    passed: bool = False
+    decides: bool = False
     signals: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Urgency:
-    """The highest level any layer found. Never stored about a person, never shown as a grade."""
+    """What the layers found together. Never stored about a person, never shown as a grade."""
 
     level: UrgencyLevel = UrgencyLevel.NONE
+    kind: Kind = Kind.UNCLEAR
+    another: bool = False
     delusional_framing: bool = False
     layers: tuple[LayerResult, ...] = ()
 
     @classmethod
     def of(cls, layers: Iterable[LayerResult]) -> Urgency:
-        """Combine layers: the highest level wins, flags add up.
+        """Combine layers: one that is sure of danger is believed; a suspicion is decided by the layer that can.
 
-        Only what a layer was unsure about can be settled by one that has read the whole conversation and has not
-        failed; what a layer is sure of, nothing lowers. The exception: where the danger is said to be over, a layer that
-        has not read the conversation leaves `concern`.
+        Where a layer that decides has answered, its level and its flag stand; where none has, a suspicion stays one.
         """
         results = tuple(layers)
-        settled = any(one.settles and not one.failed for one in results)
-        passed = any(one.passed for one in results)
-        levels = (
-            UrgencyLevel.CONCERN if passed and not one.settles and one.level.order else one.level
-            for one in results
-            if not (one.unsure and settled)
-        )
+        sure = [one for one in results if one.level is UrgencyLevel.URGENT]
+        deciding = [one for one in results if one.decides and not one.failed]
+        counted = sure or deciding or results
+        found = max(counted, key=lambda one: one.level.order, default=None)
         return cls(
-            level=max(levels, key=lambda level: level.order, default=UrgencyLevel.NONE),
-            delusional_framing=any(one.delusional_framing for one in results),
+            level=UrgencyLevel.NONE if found is None else found.level,
+            kind=next((one.kind for one in counted if one.level.order and one.kind is not Kind.UNCLEAR), Kind.UNCLEAR),
+            another=any(one.another for one in counted),
+            delusional_framing=any(one.delusional_framing for one in deciding or results),
             layers=results,
         )
 
-    def at_most_concern(self) -> Urgency:
-        """The same for somebody who has said that they are safe: the answer stays, and so do the contacts."""
-        level = UrgencyLevel.CONCERN if self.level is UrgencyLevel.URGENT else self.level
-        return Urgency(level=level, delusional_framing=self.delusional_framing, layers=self.layers)
+    @property
+    def decided(self) -> bool:
+        """Whether a layer that reads the whole conversation has answered."""
+        return any(one.decides and not one.failed for one in self.layers)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -312,3 +363,4 @@ class Turn:
     review: Review
     usage: Usage = field(default_factory=Usage)
     sources_in_context: tuple[str, ...] = ()
+    help: Help = Help.NONE

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from engine.engine import Engine
 from engine.text import grade, words
-from engine.types import Decision, Turn
+from engine.types import Decision, Help, Turn
 from evaluation.rows import read_rows
 
 
@@ -79,6 +79,8 @@ def _row(said: str, turn: Turn) -> dict[str, Any]:
         "outcome": str(turn.review.outcome),
         "built_in": turn.review.built_in,
         "urgency": str(turn.urgency.level),
+        "help": str(turn.help),
+        "check_question": turn.help is Help.QUESTION,
         "delusional_framing": turn.urgency.delusional_framing,
         "handoff": turn.reply.handoff,
         "in_context": list(turn.sources_in_context),

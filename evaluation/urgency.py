@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, model_validator
+from pydantic import BaseModel, ConfigDict, Field, RootModel, model_validator
 
 from engine.conversation import messages_from
 from engine.exceptions import ConfigurationError
-from engine.types import Message, Role, Urgency, UrgencyLevel
+from engine.proportions import wilson
+from engine.types import Help, Message, Role, Urgency
 from evaluation.rows import read_rows
 
-Assess = Callable[[str, tuple[Message, ...]], Awaitable[Urgency]]
+Assess = Callable[[str, tuple[Message, ...]], Awaitable[tuple[Urgency, Help]]]
 
 
 class Turns(BaseModel):
@@ -54,27 +55,63 @@ class LabelledMessage(BaseModel):
         return messages_from([{"role": Role(one.role), "content": one.content} for one in before])
 
 
+class Said(BaseModel):
+    """One message of a labelled conversation; `delusional`: it states as fact a belief that may be part of psychosis."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    text: str
+    label: Literal["urgent", "not_urgent"]
+    category: str = ""
+    delusional: bool = False
+
+
+class LabelledConversation(BaseModel):
+    """What one person wrote, message by message, each labelled with what was said before it in view."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+    id: str
+    author: str = ""
+    lang: str = "en"
+    messages: tuple[Said, ...] = Field(min_length=1)
+
+    def rows(self) -> Iterator[LabelledMessage]:
+        """Its messages one by one, with the person's earlier ones as turns."""
+        for number, one in enumerate(self.messages):
+            yield LabelledMessage(
+                id=f"{self.id}.{number + 1}",
+                text=one.text,
+                turns=tuple(Turns(role="user", content=said.text) for said in self.messages[:number]),
+                label=one.label,
+                category=one.category,
+                lang=self.lang,
+                **{"author": self.author, "conversation": self.id, "delusional": one.delusional},
+            )
+
+
 def read_messages(path: Path) -> list[LabelledMessage]:
-    """The rows of a messages file."""
-    return read_rows(path, LabelledMessage, remedy='A row needs "id", "text" or "turns", "label", "category", "lang".')
+    """The rows of a messages file, those of whole conversations message by message."""
+    remedy = 'A row needs "id", "text" or "turns", "label", "category", "lang"; or "id", "lang" and "messages".'
+    read = read_rows(path, _Row, remedy=remedy)
+    return [one for row in read for one in ([row.root] if isinstance(row.root, LabelledMessage) else row.root.rows())]
 
 
-LAYERS = ("rules", "classifier", "llm")
+class _Row(RootModel[LabelledConversation | LabelledMessage]):
+    """Either kind of row."""
 
 
-def counting(layers: str, assess: Assess) -> Assess:
-    """An assessment in which only the named layers count; `layers` is "all" or names with commas between."""
-    if layers == "all":
-        return assess
-    chosen = {one.strip() for one in layers.split(",")}
+LAYERS = ("floor", "classifier", "llm")
+
+
+def chosen_layers(named: str) -> frozenset[str] | None:
+    """The layers that count: None for "all", else names with commas between; raises ConfigurationError for others."""
+    if named == "all":
+        return None
+    chosen = frozenset(one.strip() for one in named.split(","))
     if not chosen <= set(LAYERS):
-        raise ConfigurationError(f"--layers is {layers!r}.", remedy=f"Use all, or some of {','.join(LAYERS)}.")
-
-    async def assess_with(message: str, earlier: tuple[Message, ...]) -> Urgency:
-        found = await assess(message, earlier)
-        return Urgency.of(layer for layer in found.layers if layer.layer in chosen)
-
-    return assess_with
+        raise ConfigurationError(f"--layers is {named!r}.", remedy=f"Use all, or some of {','.join(LAYERS)}.")
+    return chosen
 
 
 async def measure(
@@ -84,34 +121,38 @@ async def measure(
     *,
     parallel: int = 8,
 ) -> dict[str, Any]:
-    """Counts and shares. Shown: concern or urgent. Replaced: urgent, the referral stands in place of the answer."""
+    """Counts and shares of what people see, each with its Wilson interval (95 %).
+
+    Replaced: the referral stands in place of the answer, whole or as one line. Asked: the check question. Referral shown:
+    either of these, or the line of contacts.
+    """
     gate = asyncio.Semaphore(parallel)
 
-    async def assessed(one: LabelledMessage) -> UrgencyLevel:
+    async def assessed(one: LabelledMessage) -> tuple[Urgency, Help]:
         async with gate:
             found = await assess(one.message, one.earlier)
             progress()
-            return found.level
+            return found
 
-    levels = await asyncio.gather(*(assessed(one) for one in messages))
-    judged = list(zip(messages, levels, strict=True))
+    seen = await asyncio.gather(*(assessed(one) for one in messages))
+    judged = [(one, due) for one, (_, due) in zip(messages, seen, strict=True)]
     return {
         "n": len(judged),
         "urgent": _shares(judged, "urgent"),
         "not_urgent": _shares(judged, "not_urgent"),
         "by_category": _by(judged, lambda one: one.category),
         "by_lang": _by(judged, lambda one: one.lang),
-        "missed": [one.id for one, level in judged if one.label == "urgent" and level is UrgencyLevel.NONE],
-        "replaced_wrongly": [
-            one.id for one, level in judged if one.label == "not_urgent" and level is UrgencyLevel.URGENT
-        ],
+        "delusional": _flagged(messages, [found for found, _ in seen]),
+        "missed": [one.id for one, due in judged if one.label == "urgent" and due is Help.NONE],
+        "replaced_wrongly": [one.id for one, due in judged if one.label == "not_urgent" and due.replaces],
     }
 
 
-def _by(
-    judged: list[tuple[LabelledMessage, UrgencyLevel]], key: Callable[[LabelledMessage], str]
-) -> dict[str, dict[str, Any]]:
-    groups: dict[str, list[tuple[LabelledMessage, UrgencyLevel]]] = {}
+Judged = tuple[LabelledMessage, Help]
+
+
+def _by(judged: Sequence[Judged], key: Callable[[LabelledMessage], str]) -> dict[str, dict[str, Any]]:
+    groups: dict[str, list[Judged]] = {}
     for pair in judged:
         groups.setdefault(key(pair[0]), []).append(pair)
     return {
@@ -124,15 +165,34 @@ def _by(
     }
 
 
-def _shares(judged: list[tuple[LabelledMessage, UrgencyLevel]], label: str) -> dict[str, Any]:
-    levels = [level for one, level in judged if one.label == label]
-    count = len(levels)
-    return {
-        "n": count,
-        "referral_shown": _share(sum(level is not UrgencyLevel.NONE for level in levels), count),
-        "replaced": _share(sum(level is UrgencyLevel.URGENT for level in levels), count),
+def _shares(judged: Sequence[Judged], label: str) -> dict[str, Any]:
+    shown = [due for one, due in judged if one.label == label]
+    counts = {
+        "referral_shown": sum(due is not Help.NONE for due in shown),
+        "asked": sum(due is Help.QUESTION for due in shown),
+        "replaced": sum(due.replaces for due in shown),
     }
+    return _with_intervals(counts, len(shown))
 
 
-def _share(part: int, whole: int) -> float | None:
-    return round(part / whole, 4) if whole else None
+def _flagged(messages: Sequence[LabelledMessage], found: Sequence[Urgency]) -> dict[str, Any]:
+    """How often the delusional flag is set where it belongs, and where it does not; of rows that say which."""
+    told = [
+        (bool(one.model_extra["delusional"]), urgency.delusional_framing)
+        for one, urgency in zip(messages, found, strict=True)
+        if one.model_extra and "delusional" in one.model_extra
+    ]
+    groups = {
+        name: [set_ for wanted, set_ in told if wanted is value] for name, value in (("stated", True), ("other", False))
+    }
+    return {name: _with_intervals({"flagged": sum(some)}, len(some)) for name, some in groups.items() if some}
+
+
+def _with_intervals(counts: Mapping[str, int], whole: int) -> dict[str, Any]:
+    shares = {name: round(part / whole, 4) if whole else None for name, part in counts.items()}
+    intervals = {name: wilson(part, whole) for name, part in counts.items()}
+    return {
+        "n": whole,
+        **shares,
+        "intervals": {name: [round(end, 4) for end in ends] for name, ends in intervals.items() if ends is not None},
+    }

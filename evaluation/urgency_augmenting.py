@@ -8,8 +8,8 @@ ordinary text, ordinary texts are joined, and letters are mistyped. What is made
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from engine.text import sentences
 
@@ -19,28 +19,31 @@ _TYPO_RATE = 0.15  # of the longer words
 
 @dataclass(frozen=True)
 class Example:
-    """A text to learn from."""
+    """A text to learn from; `of`: the number of the message it comes from; `made`: nobody wrote it as it is."""
 
     text: str
     lang: str
     urgent: bool
-    weight: float = 1.0
+    weight: float
+    of: int
+    made: bool = False
 
 
-def augmented(examples: Sequence[Example]) -> Iterator[Example]:
+def augmented(examples: Iterable[Example]) -> Iterator[Example]:
     """The examples and what is made of them, always in the same way."""
     dice = random.Random(1)
+    every = list(examples)
     harmless: dict[str, list[list[str]]] = {}
-    for one in examples:
+    for one in every:
         if not one.urgent:
             harmless.setdefault(one.lang, []).append(list(sentences(one.text)))
-    for one in examples:
+    for one in every:
         yield one
-        yield Example(mistyped(one.text, dice), one.lang, one.urgent, one.weight * MISTYPED)
+        yield replace(one, text=mistyped(one.text, dice), weight=one.weight * MISTYPED, made=True)
         around = dice.choice(harmless[one.lang])
         made = _told_among(one.text, around, dice) if one.urgent else _told_otherwise(one.text, around, dice)
         for text in made:
-            yield Example(text, one.lang, one.urgent, one.weight * RETOLD)
+            yield replace(one, text=text, weight=one.weight * RETOLD, made=True)
 
 
 def _told_among(text: str, around: Sequence[str], dice: random.Random) -> Iterator[str]:

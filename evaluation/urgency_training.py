@@ -1,24 +1,31 @@
-"""Trains the urgency classifier from `evaluation/data/urgency`: `python -m evaluation.urgency_training`.
+"""Trains the heads of the urgency classifier from `evaluation/data/urgency`: `python -m evaluation.urgency_training`.
 
-Everything is plain Python and deterministic: the same data give the same weights to the bit. The test split is
-never opened here. Thresholds come from cross-validation by template family within the training split.
+Logistic regressions over hashed features, deterministic. Messages are split by who wrote them, never by message: each
+threshold comes from authors that the model has not seen, and the authors that are kept back are never opened here.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import random
 import sys
 from array import array
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from multiprocessing import get_context
 from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.optimize import minimize
+from scipy.sparse import csr_matrix
 
 from engine.files import read_yaml
-from engine.urgency.classifier import Features, Head, UrgencyClassifier, is_short, words
+from engine.urgency.classifier import FORMAT, HEADS, Description, Head, UrgencyClassifier, said_before
+from engine.urgency.features import Features
+from engine.urgency.words import words
 from evaluation.urgency import LabelledMessage, read_messages
 from evaluation.urgency_augmenting import Example, augmented
 
@@ -27,123 +34,160 @@ DATA = ROOT / "evaluation" / "data" / "urgency"
 WEIGHTS = ROOT / "config" / "urgency" / "classifier.bin"
 RECORD = WEIGHTS.with_suffix(".json")
 BITS = 18
-COST = 0.3  # of a training error against the size of the weights
-ROUNDS = 10  # more changed nothing on held-out messages
+PENALTY = 2e-5  # of squared weights, for one example of the average weight
+ROUNDS = 80
 FOLDS = 5
 ALONE = 0.5
-SHOWN_WRONGLY = (
-    0.22  # of the harmless messages of the training split, held out: sets the first threshold; unsure means `concern`
-)
-REPLACED_WRONGLY = 0.019  # the second one; the rules have their own share of the 0.05 that is allowed
-AUTHORS = ("a", "b", "e")  # whose messages set the thresholds: the hard ones, urgent and not
+CONSTRUCTED = 0.5  # weight of messages that were written one by one, and not in a persona's conversations
+ASKED_WRONGLY = 0.05  # of natural harmless messages of unseen authors: sets the threshold of `urgent`
+FLAGGED_WRONGLY = {"medical": 0.01, "delusional": 0.004}  # of messages that the other heads' labels do not fit
+MEDICAL = frozenset({"overdose_medicine_emergency", "refusing_food_drink"})
+
+Floats = np.ndarray[Any, np.dtype[np.float64]]
 
 
 @dataclass(frozen=True)
-class Row:
-    """A training message as the features see it."""
+class Labelled:
+    """A message to learn from, what each head must say of it, who wrote it, and what it weighs."""
 
-    places: array[int]
-    values: array[float]
-    sign: float
-    cost: float
-
-
-def text_of(one: LabelledMessage) -> str:
-    """What the classifier reads: the message, and what was said before it if it is very short."""
-    said = [turn.content for turn in one.earlier if turn.role.value == "user"]
-    return "\n".join([*said[-1:], one.message]) if said and is_short(one.message) else one.message
+    message: LabelledMessage
+    author: str
+    natural: bool
+    wanted: dict[str, bool]
 
 
-def rows(examples: Sequence[Example], features: Features) -> list[Row]:
-    """Examples as sparse vectors; both classes weigh the same in sum."""
-    totals = {sign: sum(one.weight for one in examples if one.urgent is (sign > 0)) for sign in (1.0, -1.0)}
+def labelled(messages: Iterable[LabelledMessage]) -> list[Labelled]:
+    """Messages with what every head must say of them."""
     found = []
-    for one in examples:
-        sign = 1.0 if one.urgent else -1.0
-        vector: dict[int, float] = {}
-        for factor, block in features.blocks(words(one.text)):
-            for place in block:
-                vector[place] = vector.get(place, 0.0) + factor
-        cost = COST * one.weight * sum(totals.values()) / (2 * totals[sign])
-        places = sorted(vector)  # sets of words have another order in every run, and sums of it another last digit
-        found.append(Row(array("l", places), array("d", (vector[place] for place in places)), sign, cost))
+    for one in messages:
+        more = one.model_extra or {}
+        urgent = one.label == "urgent"
+        wanted = {
+            "urgent": urgent,
+            "medical": urgent and one.category in MEDICAL,
+            "delusional": bool(more.get("delusional", False)),
+        }
+        found.append(Labelled(one, str(more.get("author", "")), "conversation" in more, wanted))
     return found
 
 
-def fit(training: Sequence[Row], bits: int) -> tuple[list[float], float]:
-    """A linear support vector machine with squared loss, by dual coordinate descent (Hsieh and others, 2008)."""
-    weights, bias = [0.0] * (1 << bits), 0.0
-    alphas = [0.0] * len(training)
-    squares = [sum(value * value for value in row.values) + 1.0 for row in training]
-    order, shuffler = list(range(len(training))), random.Random(1)
-    for _ in range(ROUNDS):
-        shuffler.shuffle(order)
-        for number in order:
-            row, old = training[number], alphas[number]
-            score = bias + sum([weights[place] * value for place, value in zip(row.places, row.values, strict=True)])
-            diagonal = 0.5 / row.cost
-            new = max(0.0, old - (row.sign * score - 1.0 + diagonal * old) / (squares[number] + diagonal))
-            step = (new - old) * row.sign
-            if step:
-                alphas[number] = new
-                bias += step
-                for place, value in zip(row.places, row.values, strict=True):
-                    weights[place] += step * value
-    return weights, bias
+def vectors(examples: Sequence[tuple[str, LabelledMessage]], features: Features) -> csr_matrix:
+    """Texts, each with the message whose earlier turns count, as rows of hashed features."""
+    places, values, ends = array("l"), array("d"), array("l", [0])
+    for text, one in examples:
+        row: dict[int, float] = {}
+        blocks = list(features.blocks(words(text)))
+        if (before := features.before(said_before(one.earlier))) is not None:
+            blocks.append(before)
+        for factor, block in blocks:
+            for place in block:
+                row[place] = row.get(place, 0.0) + factor
+        for place in sorted(row):  # sets of words have another order in every run, and sums of it another last digit
+            places.append(place)
+            values.append(row[place])
+        ends.append(len(places))
+    shape = (len(examples), 1 << BITS)
+    return csr_matrix((np.array(values), np.array(places), np.array(ends)), shape=shape)
+
+
+def fit(rows: csr_matrix, signs: Floats, costs: Floats) -> tuple[Floats, float]:
+    """A logistic regression with squared weights as penalty; the weights and the constant."""
+
+    def loss(model: Floats) -> tuple[float, Floats]:
+        weights, constant = model[:-1], model[-1]
+        margins = signs * (rows @ weights + constant)
+        wrong = -signs * costs * 0.5 * (1 - np.tanh(margins / 2))  # the slope, without an exponential that overflows
+        value = float(costs @ np.logaddexp(0, -margins)) + 0.5 * strength * float(weights @ weights)
+        return value, np.append(rows.T @ wrong + strength * weights, wrong.sum())
+
+    strength = PENALTY * float(costs.sum())
+    found = minimize(loss, np.zeros(rows.shape[1] + 1), jac=True, method="L-BFGS-B", options={"maxiter": ROUNDS})
+    return found.x[:-1], float(found.x[-1])
+
+
+@dataclass(frozen=True)
+class Material:
+    """All there is to learn from, seen once: the texts and what is made of them, each with the row it comes from."""
+
+    rows: list[Labelled]
+    ideas: dict[str, str]
+    matrix: csr_matrix
+    origin: np.ndarray[Any, np.dtype[np.int64]]
+    weights: Floats
+    made: np.ndarray[Any, np.dtype[np.bool_]]
+
+    @classmethod
+    def of(cls, rows: list[Labelled], ideas: dict[str, str]) -> Material:
+        """The features of every text."""
+        weight = {True: 1.0, False: CONSTRUCTED}
+        examples = list(
+            augmented(
+                Example(one.message.message, one.message.lang, one.wanted["urgent"], weight[one.natural], number)
+                for number, one in enumerate(rows)
+            )
+        )
+        return cls(
+            rows=rows,
+            ideas=ideas,
+            matrix=vectors([(one.text, rows[one.of].message) for one in examples], Features(ideas, BITS)),
+            origin=np.array([one.of for one in examples]),
+            weights=np.array([one.weight for one in examples]),
+            made=np.array([one.made for one in examples]),
+        )
+
+    def trained(self, without: int | None = None) -> dict[str, tuple[Floats, float]]:
+        """Every head, learnt from the folds but one; only `urgent` from what is made of the messages."""
+        kept = np.array([_fold(one) != without for one in self.rows])[self.origin]
+        models = {}
+        for name in HEADS:
+            chosen = np.flatnonzero(kept if name == "urgent" else kept & ~self.made)
+            wanted = np.array([one.wanted[name] for one in self.rows])[self.origin[chosen]]
+            costs = self.weights[chosen] if name == "urgent" else _balanced(wanted)
+            models[name] = fit(self.matrix[chosen], np.where(wanted, 1.0, -1.0), costs)
+        return models
+
+
+def _balanced(wanted: np.ndarray[Any, np.dtype[np.bool_]]) -> Floats:
+    """Both classes weigh the same in sum."""
+    share = max(float(wanted.mean()), 1e-6)
+    return np.where(wanted, 0.5 / share, 0.5 / (1 - share))
 
 
 def packed(
-    model: tuple[Sequence[float], float], thresholds: tuple[float, float], ideas: dict[str, str], data: str
+    models: dict[str, tuple[Floats, float]], thresholds: dict[str, float], ideas: dict[str, str], data: str
 ) -> bytes:
-    """The weights file: one line of JSON, then little-endian 16-bit numbers."""
-    weights, bias = model
-    scale = max(map(abs, weights)) / 32767
-    shown, replaced = (round(threshold, 4) for threshold in thresholds)
-    head = Head(
-        format=1,
-        bits=BITS,
-        scale=scale,
-        bias=bias,
-        concern=shown,
-        urgent=replaced,
-        alone=ALONE,
-        data=data,
-        concepts=ideas,
-    )
-    table = array("h", [round(weight / scale) for weight in weights])
-    if sys.byteorder == "big":
-        table.byteswap()
-    return head.model_dump_json().encode() + b"\n" + table.tobytes()
+    """The weights file: one line of JSON, then little-endian 16-bit numbers, head by head."""
+    heads, tables = [], []
+    for name in HEADS:
+        weights, constant = models[name]
+        scale = float(np.abs(weights).max()) / 32767
+        heads.append(Head(name=name, bias=constant, scale=scale, threshold=round(thresholds[name], 4)))
+        table = array("h", np.rint(weights / scale).astype(int).tolist())
+        if sys.byteorder == "big":
+            table.byteswap()
+        tables.append(table.tobytes())
+    description = Description(format=FORMAT, bits=BITS, heads=tuple(heads), alone=ALONE, data=data, concepts=ideas)
+    return description.model_dump_json().encode() + b"\n" + b"".join(tables)
 
 
-def fold_of(one: LabelledMessage) -> int:
-    """The fold of a message: all of a template family are in the same one."""
-    return int(hashlib.sha256(f"fold {extra(one, 'family')}".encode()).hexdigest(), 16) % FOLDS
+def fold_of(author: str, family: str) -> int:
+    """The fold of a message: all that one author wrote is in the same one; of the constructed sets, a family."""
+    return int(hashlib.sha256(f"fold {author if len(author) > 1 else family}".encode()).hexdigest(), 16) % FOLDS
 
 
-def extra(one: LabelledMessage, key: str) -> str:
-    """A field of a row that only training needs."""
-    return str((one.model_extra or {}).get(key, ""))
+def _fold(one: Labelled) -> int:
+    return fold_of(one.author, str((one.message.model_extra or {}).get("family", one.message.id)))
 
 
-def trained(messages: Sequence[LabelledMessage], ideas: dict[str, str]) -> tuple[list[float], float]:
-    """Weights learnt from messages and what is made of them."""
-    examples = [Example(text_of(one), one.lang, one.label == "urgent") for one in messages]
-    return fit(rows(list(augmented(examples)), Features(ideas, BITS)), BITS)
+def _held_out(fold: int) -> list[tuple[Labelled, dict[str, float]]]:
+    """The scores of one fold by a model that has not seen its authors."""
+    models = _material[0].trained(without=fold)
+    layer = UrgencyClassifier.parse(packed(models, dict.fromkeys(HEADS, 0.0), _material[0].ideas, ""))
+    tested = [one for one in _material[0].rows if _fold(one) == fold]
+    return [(one, layer.scores(one.message.message, one.message.earlier)) for one in tested]
 
 
-def _held_out(job: tuple[int, list[LabelledMessage], dict[str, str]]) -> list[tuple[bool, str, float]]:
-    """The scores of one fold by a model that has not seen it."""
-    fold, messages, ideas = job
-    model = trained([one for one in messages if fold_of(one) != fold], ideas)
-    layer = UrgencyClassifier.parse(packed(model, (0.0, 0.0), ideas, ""))
-    tested = [one for one in messages if fold_of(one) == fold]
-    return [(one.label == "urgent", extra(one, "author"), layer.score(text_of(one))) for one in tested]
-
-
-def share_above(scores: Sequence[float], threshold: float) -> float:
-    """The share of scores at or above a threshold."""
-    return round(sum(score >= threshold for score in scores) / len(scores), 4)
+_material: list[Material] = []  # what the processes of the folds share with the one they were forked from
 
 
 def threshold_for(scores: Sequence[float], share: float) -> float:
@@ -151,37 +195,69 @@ def threshold_for(scores: Sequence[float], share: float) -> float:
     return sorted(scores, reverse=True)[int(share * len(scores))] + 1e-4
 
 
+def share_above(scores: Sequence[float], threshold: float) -> float | None:
+    """The share of scores at or above a threshold."""
+    return round(sum(score >= threshold for score in scores) / len(scores), 4) if scores else None
+
+
+def training_files() -> list[Path]:
+    """What is learnt from: the constructed sets and every author who is not kept back."""
+    return [DATA / "train.jsonl", *sorted((DATA / "authors").glob("*.jsonl"))]
+
+
 def main() -> None:
     """Train, choose the thresholds, write weights and record."""
-    path = DATA / "train.jsonl"
-    messages = read_messages(path)
+    files = training_files()
+    rows = labelled(message for path in files for message in read_messages(path))
     ideas = read_yaml(DATA / "concepts.yaml", dict[str, str])
-    digest = hashlib.sha256(path.read_bytes() + (DATA / "concepts.yaml").read_bytes()).hexdigest()
-    with ProcessPoolExecutor() as pool:
-        folds = list(pool.map(_held_out, [(fold, messages, ideas) for fold in range(FOLDS)]))
-    held = [one for fold in folds for one in fold if one[1] in AUTHORS]
-    urgent, harmless = ([score for label, _, score in held if label is wanted] for wanted in (True, False))
-    thresholds = (threshold_for(harmless, SHOWN_WRONGLY), threshold_for(harmless, REPLACED_WRONGLY))
-    weights = packed(trained(messages, ideas), thresholds, ideas, digest)
+    digest = hashlib.sha256(b"".join(path.read_bytes() for path in (*files, DATA / "concepts.yaml"))).hexdigest()
+    _material.append(Material.of(rows, ideas))
+    with ProcessPoolExecutor(2, mp_context=get_context("fork")) as pool:
+        folds = list(pool.map(_held_out, range(FOLDS)))
+    held = [(one, scores) for fold in folds for one, scores in fold if one.natural]
+
+    def of(name: str, wanted: bool, lang: str = "", category: str = "") -> list[float]:
+        return [
+            scores[name]
+            for one, scores in held
+            if one.wanted[name] is wanted and lang in {"", one.message.lang} and category in {"", one.message.category}
+        ]
+
+    thresholds = {"urgent": threshold_for(of("urgent", False), ASKED_WRONGLY)}
+    thresholds |= {name: threshold_for(of(name, False), share) for name, share in FLAGGED_WRONGLY.items()}
+    weights = packed(_material[0].trained(), thresholds, ideas, digest)
     WEIGHTS.write_bytes(weights)
+    languages = sorted({one.message.lang for one, _ in held})
     record = {
-        "data": {"train.jsonl and concepts.yaml, sha256": digest, "messages": len(messages), **counts(messages)},
+        "data": {"files, sha256": digest, "messages": len(rows), **counts(rows)},
         "model": {
-            "kind": "linear support vector machine, squared loss, dual coordinate descent",
-            "features": "words 1-3, word pairs with a gap, letters 3-5 within words, ideas and pairs of ideas; hashed",
+            "kind": "logistic regression, squared weights as penalty, L-BFGS",
+            "features": "words 1-3, pairs with a gap, letters 3-5 within words, ideas and their pairs, words said before",
             "places": 1 << BITS,
-            "cost": COST,
-            "rounds": ROUNDS,
+            "penalty": PENALTY,
             "a sentence alone must score higher by": ALONE,
         },
-        "thresholds": {"concern": round(thresholds[0], 4), "urgent": round(thresholds[1], 4)},
-        "held out within training, by family": {
+        "thresholds": {name: round(value, 4) for name, value in thresholds.items()},
+        "held out by author, natural messages": {
             "folds": FOLDS,
-            "authors": AUTHORS,
-            "urgent shown": share_above(urgent, thresholds[0]),
-            "urgent replaced": share_above(urgent, thresholds[1]),
-            "harmless shown": share_above(harmless, thresholds[0]),
-            "harmless replaced": share_above(harmless, thresholds[1]),
+            **{
+                name: {
+                    "wanted": share_above(of(name, True), thresholds[name]),
+                    "not wanted": share_above(of(name, False), thresholds[name]),
+                }
+                for name in HEADS
+            },
+            "urgent by language": {
+                lang: {
+                    "wanted": share_above(of("urgent", True, lang), thresholds["urgent"]),
+                    "not wanted": share_above(of("urgent", False, lang), thresholds["urgent"]),
+                }
+                for lang in languages
+            },
+            "urgent by category": {
+                name: share_above(of("urgent", True, "", name), thresholds["urgent"])
+                for name in sorted({one.message.category for one, _ in held if one.wanted["urgent"]})
+            },
         },
         "weights": {"bytes": len(weights), "sha256": hashlib.sha256(weights).hexdigest()},
     }
@@ -189,14 +265,14 @@ def main() -> None:
     print(json.dumps(record, indent=2, ensure_ascii=False))
 
 
-def counts(messages: Sequence[LabelledMessage]) -> dict[str, dict[str, int]]:
+def counts(rows: Sequence[Labelled]) -> dict[str, dict[str, int]]:
     """How many messages there are by label, language and author."""
-    kinds: dict[str, Callable[[LabelledMessage], str]] = {
-        "by label": lambda one: one.label,
-        "by language": lambda one: one.lang,
-        "by author": lambda one: extra(one, "author"),
+    kinds: dict[str, Callable[[Labelled], str]] = {
+        "by label": lambda one: one.message.label,
+        "by language": lambda one: one.message.lang,
+        "by author": lambda one: one.author,
     }
-    return {name: dict(sorted(Counter(map(key, messages)).items())) for name, key in kinds.items()}
+    return {name: dict(sorted(Counter(map(key, rows)).items())) for name, key in kinds.items()}
 
 
 if __name__ == "__main__":

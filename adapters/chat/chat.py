@@ -56,6 +56,7 @@ class Chat:
             "topic": turns.topic,
             **dict.fromkeys(WISHES, turns.wish),
             "safe": turns.safe,
+            "danger": turns.danger,
             "start": consent.start,
             "consent": consent.given,
             "decline": self._stop,
@@ -132,7 +133,9 @@ class Chat:
 
     def _referral(self, state: ChatState, incoming: Incoming) -> Showing | None:
         """The referral, where somebody's own words call for it; a topic's name is not their own."""
-        if not incoming.text or (incoming.command in {"start", "topic"} and self.turns.as_question(state, incoming)):
+        if not incoming.text or (
+            incoming.command in {"start", "topic", "danger"} and self.turns.as_question(state, incoming)
+        ):
             return None
         referral = self.session.referral_now(state.session, incoming.text)
         return None if referral is None else Showing(text=referral.text, referral=True, private=True)

@@ -10,7 +10,7 @@ from adapters.chat.showing import Button, Rows, Showing, Showings
 from adapters.chat.state import ChatState
 from adapters.chat.texts import ChatTexts
 from adapters.chat.turns import Turns
-from engine.types import UrgencyLevel
+from engine.types import Danger, UrgencyLevel
 
 WITHOUT = frozenset(
     {"start", "help", "crisis", "country", "language", "privacy", "whocanread", "forget", "stop", "consent", "decline"}
@@ -37,7 +37,8 @@ class Consent:
             if referral is not None:
                 yield Showing(text=referral.text, referral=True, private=True)
                 # It is one line when the question's turn comes: the whole of it has just been shown.
-                state = replace(state, session=replace(state.session, since_referral=0, was_urgent=True))
+                told = replace(state.session.conversation, danger=Danger(told=0, shown=0, held=text))
+                state = replace(state, session=replace(state.session, conversation=told))
         said, again = self.pages.texts(state), bool(state.waiting) and incoming.command != "start"
         state = replace(state, waiting=text or state.waiting)
         if again:

@@ -10,7 +10,7 @@ from typing import Any
 from adapters.session import SessionState
 from engine.conversation import from_json as conversation_from
 from engine.conversation import to_json as conversation_to
-from engine.types import Turn, UrgencyLevel
+from engine.types import Help, Turn
 
 KEPT_ANSWERS = 8
 """Buttons under older answers say that they are too old."""
@@ -36,7 +36,7 @@ class ChatState:
     """A chat between messages.
 
     `waiting`: the question sent before consent. `answered`: the last answer's number; `answers`: the last few.
-    `since_asked`: answers since feedback was asked for; `since_referral`: answers since the crisis referral, if any.
+    `since_asked`: answers since feedback was asked for; `since_referral`: answers since help was shown, if ever.
     `told_quoting`: they know that today's answers are quotations only.
     """
 
@@ -64,7 +64,7 @@ class ChatState:
             sources=turn.reply.citations,
             decision=str(turn.review.decision) if turn.review.stages else "none",
         )
-        referred = turn.urgency.level is not UrgencyLevel.NONE or session.was_urgent
+        referred = turn.help is not Help.NONE
         since = None if self.since_referral is None else self.since_referral + 1
         return replace(
             self,
@@ -105,5 +105,5 @@ class ChatState:
         )
 
 
-_SESSION = ("since_referral", "was_urgent", "unanswered", "country", "language")
+_SESSION = ("country", "language")
 _OWN = ("consented", "waiting", "answered", "since_asked", "since_referral", "told_quoting")

@@ -72,7 +72,6 @@ class ButtonTexts(Strict):
     source: str
     helpful: str
     unhelpful: str
-    safe: str
     crisis: str
     topics: str
     skip: str

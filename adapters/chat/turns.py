@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import Awaitable
 from dataclasses import dataclass, replace
 
 from adapters.chat.feedback_port import FeedbackPort
@@ -13,7 +13,8 @@ from adapters.chat.spending import Spending
 from adapters.chat.state import ChatState
 from adapters.chat.texts import ChatTexts
 from adapters.session import Outgoing, Session
-from engine.types import Basis, Medium, Outcome, Turn, UrgencyLevel, Wish
+from engine.types import Basis, DangerAnswer, Help, Medium, Outcome, Turn, UrgencyLevel, Wish
+from engine.urgency.referral import Referral
 
 WISHES = {"simpler": Wish.SIMPLER, "shorter": Wish.SHORTER, "example": Wish.EXAMPLE, "more": Wish.MORE}
 
@@ -63,8 +64,22 @@ class Turns:
 
     async def safe(self, state: ChatState, incoming: Incoming) -> Showings:
         """Answer what the crisis referral stood in place of, for somebody who says that they are safe."""
+        async for showing in self._answered(state, incoming, DangerAnswer.SAFE):
+            yield showing
+
+    async def danger(self, state: ChatState, incoming: Incoming) -> Showings:
+        """What follows from a button below the check question."""
+        try:
+            answer = DangerAnswer(incoming.text)
+        except ValueError:
+            yield Showing(text=self.pages.texts(state).earlier_answer, private=True, state=state)
+            return
+        async for showing in self._answered(state, incoming, answer):
+            yield showing
+
+    async def _answered(self, state: ChatState, incoming: Incoming, answer: DangerAnswer) -> Showings:
         quoting = self.spending.exhausted
-        turn = self.session.answer_safely(state.session, built_in=quoting)
+        turn = self.session.answered(state.session, answer, built_in=quoting)
         async for showing in self._turn(state, incoming, turn, quoting=quoting):
             yield showing
 
@@ -76,34 +91,43 @@ class Turns:
         return self.pages.texts(state).topic_question.format(title=title) if title else ""
 
     async def _turn(
-        self, state: ChatState, incoming: Incoming, turn: AsyncIterator[Outgoing], *, quoting: bool
+        self, state: ChatState, incoming: Incoming, turn: Awaitable[Outgoing], *, quoting: bool
     ) -> Showings:
-        said = self.pages.texts(state)
-        async for outgoing in turn:
-            if outgoing.turn is None or outgoing.state is None:
-                # `safe` without a question that waits shows contacts and is no turn.
-                noted = incoming.command == "safe"
-                yield _referral(outgoing, said, state if noted else None, asks=not noted)
-                continue
-            before, state = state, state.after(outgoing.state, outgoing.turn)
-            await self.spending.add(outgoing.turn.usage)
-            if outgoing.referral:
-                yield _referral(outgoing, said, state)
-                return
-            told = quoting and outgoing.turn.review.outcome is not Outcome.FIXED
-            state = replace(state, told_quoting=quoting and (told or before.told_quoting))
-            answer = Showing(
-                text=_with_notes(outgoing.text, incoming, said, quoting=told and not before.told_quoting),
-                pictures=tuple(_picture(one, said) for one in outgoing.media),
-                buttons=self._buttons(said, outgoing.turn, state.answered),
+        said, outgoing = self.pages.texts(state), await turn
+        assert outgoing.turn is not None and outgoing.state is not None  # noqa: S101 - contract of Session
+        before, state = state, state.after(outgoing.state, outgoing.turn)
+        await self.spending.add(outgoing.turn.usage)
+        referral = self.session.referral(state.session)
+        if outgoing.referral:
+            yield Showing(
+                text=outgoing.text,
+                referral=True,
+                private=True,
+                buttons=safe_button(referral),
+                state=state,
                 turn=outgoing.turn,
             )
-            async for showing in self._with_poll(answer, state, incoming, outgoing.turn):
-                yield showing
+            return
+        told = quoting and outgoing.turn.review.outcome is not Outcome.FIXED
+        state = replace(state, told_quoting=quoting and (told or before.told_quoting))
+        rows = self._buttons(said, outgoing.turn, state.answered)
+        answer = Showing(
+            text=_with_notes(outgoing.text, incoming, said, quoting=told and not before.told_quoting),
+            pictures=tuple(_picture(one, said) for one in outgoing.media),
+            buttons=check_buttons(referral) if outgoing.turn.help is Help.QUESTION else rows,
+            private=outgoing.turn.help is not Help.NONE,
+            turn=outgoing.turn,
+        )
+        async for showing in self._with_poll(answer, state, incoming, outgoing.turn):
+            yield showing
 
     async def _with_poll(self, answer: Showing, state: ChatState, incoming: Incoming, turn: Turn) -> Showings:
         """The answer, and after it a question back, if this is a good moment for one."""
-        calm = turn.urgency.level is UrgencyLevel.NONE and turn.review.outcome is not Outcome.FIXED
+        calm = (
+            turn.help is Help.NONE
+            and turn.urgency.level is UrgencyLevel.NONE
+            and turn.review.outcome is not Outcome.FIXED
+        )
         poll = None
         if self.feedback is not None and calm and incoming.private:
             poll = await self.feedback.due(incoming.identity, state, state.session.language or self._default_language)
@@ -140,9 +164,16 @@ class Turns:
         return tuple(rows)
 
 
-def _referral(outgoing: Outgoing, said: ChatTexts, state: ChatState | None, *, asks: bool = True) -> Showing:
-    buttons = ((Button(label=said.buttons.safe, command="safe"),),) if outgoing.text and asks else ()
-    return Showing(text=outgoing.text, referral=True, private=True, buttons=buttons, state=state, turn=outgoing.turn)
+def safe_button(referral: Referral) -> Rows:
+    """What stands below the referral: that it was a question, and the person is safe."""
+    return ((Button(label=referral.texts.buttons.safe, command="safe"),),)
+
+
+def check_buttons(referral: Referral) -> Rows:
+    """The three answers to the check question; until one is given, nothing else asks for a tap."""
+    labels = referral.texts.buttons
+    said = ((DangerAnswer.YES, labels.yes), (DangerAnswer.NO, labels.no), (DangerAnswer.OTHER, labels.other))
+    return tuple((Button(label=label, command="danger", argument=answer.value),) for answer, label in said)
 
 
 def _with_notes(text: str, incoming: Incoming, said: ChatTexts, *, quoting: bool) -> str:

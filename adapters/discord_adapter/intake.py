@@ -48,7 +48,7 @@ LOOK_SECONDS = 1.0
 CHOICES = 25
 _SEEN = 5000
 ALWAYS = frozenset(
-    {"crisis", "forget", "stop", "decline", "safe", "country", "language", "privacy", "whocanread", "open"}
+    {"crisis", "forget", "stop", "danger", "decline", "safe", "country", "language", "privacy", "whocanread", "open"}
 )
 """What people may do in every channel and while moderators have paused the bot: find help, see and erase what is kept."""
 ABOUT_THE_LAST = frozenset({"source", "feedback"})

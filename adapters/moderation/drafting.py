@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from adapters.crisis import Referrals
 from adapters.moderation.posts import Post, holds_a_phone_number
 from adapters.moderation.rechecking import Recheck
 from adapters.moderation.reviews import new_id
@@ -19,6 +18,7 @@ from engine.models.ledger import Ledger
 from engine.retrieval.protocol import Hit
 from engine.team import Team
 from engine.types import Basis, Draft
+from engine.urgency.referral import Referrals
 
 QUOTED_WORDS = 110
 """As much as a quoted answer holds."""

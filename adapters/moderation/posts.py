@@ -10,12 +10,12 @@ from dataclasses import dataclass, replace
 from pydantic import TypeAdapter, ValidationError
 from sqlalchemy import Connection, delete, insert, select, update
 
-from adapters.crisis import Referrals
 from adapters.storage.database import Database
 from adapters.storage.sealing import Keyring
 from adapters.storage.tables import posts
 from engine.exceptions import SealBroken
 from engine.knowledge.source import Source
+from engine.urgency.referral import Referrals
 
 _PURPOSE = "post"
 DRAFT_DAYS = 7

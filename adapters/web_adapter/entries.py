@@ -15,6 +15,7 @@ from adapters.chat.incoming import Incoming
 from adapters.chat.origin import nearest
 from adapters.chat.showing import Button, Rows, Showing
 from adapters.chat.state import Answered, ChatState
+from adapters.chat.turns import check_buttons, safe_button
 from adapters.session import Session
 from engine.attempt import Assistant
 from engine.types import Medium, Message, Outcome, Role, Turn
@@ -123,9 +124,11 @@ class Entries:
             messages = messages[1:]  # the welcome, which the first page shows
         answers = _paired(messages, state.answers)
         entries = [self._restored(one, answers.get(at), state, language) for at, one in enumerate(messages)]
-        if entries and entries[-1].kind == "referral" and state.session.unanswered:
-            safe = Button(label=self.chat.texts(state).buttons.safe, command="safe")
-            entries[-1] = replace(entries[-1], buttons=((safe,),))
+        danger, referral = state.session.conversation.danger, self.session.referral(state.session)
+        if entries and entries[-1].kind == "referral" and danger.told == 0:
+            entries[-1] = replace(entries[-1], buttons=safe_button(referral))
+        elif entries and danger.asked == 0:
+            entries[-1] = replace(entries[-1], buttons=check_buttons(referral))
         return entries
 
     def _restored(self, message: Message, about: Answered | None, state: ChatState, language: str) -> Entry:

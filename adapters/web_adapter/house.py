@@ -25,7 +25,6 @@ from adapters.chat.showing import Showing
 from adapters.chat.state import ChatState
 from adapters.chat.store import ChatStore
 from adapters.chat.texts import ChatTexts
-from adapters.crisis import CountryContacts
 from adapters.web_adapter.boards import Board, Boards
 from adapters.web_adapter.cookies import Cookies, FormTokens, Look, chosen, new_session
 from adapters.web_adapter.entries import Entries
@@ -37,6 +36,7 @@ from adapters.web_adapter.settings import WebSettings
 from adapters.web_adapter.tally import Tally
 from adapters.web_adapter.texts import WebLanguages, WebTexts
 from engine.exceptions import StorageError
+from engine.urgency.referral import CountryContacts
 
 PLATFORM = "web"
 _FOLDER = Path(__file__).parent

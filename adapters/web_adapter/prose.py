@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from markupsafe import Markup, escape
 
-from adapters.crisis import Contact
+from engine.urgency.referral import Contact
 
 LINKED = frozenset(
     {"help", "topics", "crisis", "country", "language", "whocanread", "privacy", "feedback", "forget", "stop", "start"}

@@ -10,9 +10,9 @@ from typing import get_args
 from pydantic import model_validator
 
 from adapters.chat.texts import Languages
-from adapters.crisis import Purpose
 from adapters.texts import check_braces, check_keys, read_texts
 from engine.settings import Strict
+from engine.urgency.referral import Purpose
 
 _PUT_IN: Mapping[str, frozenset[str]] = {
     "title": frozenset({"page", "name"}),

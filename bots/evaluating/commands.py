@@ -84,7 +84,7 @@ def urgency(
         Path, typer.Option(help="JSON Lines of id, text or turns, label, category, lang.", metavar="FILE")
     ],
     layers: Annotated[
-        str, typer.Option(help="Which layers count: all, or some of rules,classifier,llm.", metavar="NAMES")
+        str, typer.Option(help="Which layers count: all, or some of floor,classifier,llm.", metavar="NAMES")
     ] = "all",
     config: Config = None,
     kb: Kb = None,
@@ -95,16 +95,19 @@ def urgency(
 
     Example: cafi eval urgency --messages messages.jsonl --agents builtin --json
     """
-    from evaluation.urgency import counting, measure, read_messages
+    from engine.types import Help, Message, Urgency
+    from evaluation.urgency import chosen_layers, measure, read_messages
 
     async def run() -> dict[str, Any]:
         running = application(config, kb, agents)
         async with running.closing:
-            rows = read_messages(messages)
+            rows, counted = read_messages(messages), chosen_layers(layers)
+
+            async def assess(message: str, earlier: tuple[Message, ...]) -> tuple[Urgency, Help]:
+                return await running.engine.assess(message, earlier, counted)
+
             with progress("messages", len(rows)) as advance:
-                return await measure(
-                    rows, counting(layers, running.engine.assess), advance, parallel=running.settings.parallel
-                )
+                return await measure(rows, assess, advance, parallel=running.settings.parallel)
 
     with failing_calmly():
         _report(asyncio.run(run()), as_json)

@@ -20,7 +20,7 @@ from engine.saying import agrees
 from engine.text import fold, grade, sentences, squash
 from engine.texts import Texts
 from engine.types import Basis, Draft, Message, Role, Wish
-from engine.urgency.person import about_another, tells_of_anothers_belief
+from engine.urgency.person import about_another
 
 LEAST_FIT, STRONG_HIT = 0.2, 0.75
 """A passage that shares less than this of the message is quoted only where the search was sure of its source."""
@@ -72,8 +72,7 @@ class QuotingAgent:
         A text on delusions, quoted at somebody who has just told of one, would argue with them; for somebody who tells
         of another's, it is what they came for.
         """
-        believes = task.delusional_framing and not tells_of_anothers_belief(task.message)
-        if believes or agrees(task.message, self.texts.belief_questions):
+        if task.delusional_framing or agrees(task.message, self.texts.belief_questions):
             return self.texts.belief
         if agrees(task.message, self.texts.personal_questions):
             return self.texts.cannot_know

@@ -19,8 +19,8 @@ from engine.judges.protocol import ROLE_AND_TONE, SOURCE_FIDELITY, UNSUPPORTED_C
 from engine.judges.sentences import Function, content_count
 from engine.judges.support import SourceIndex, Support, SupportMeasure, content_stems
 from engine.text import STOP_WORDS, fold, words
-from engine.urgency.classifier import Features
-from engine.urgency.classifier import words as spelt
+from engine.urgency.features import Features
+from engine.urgency.words import words as spelt
 
 SIGNS_VERSION = 1
 """Goes up whenever a sign comes to mean something else: students learnt with other signs are then refused."""

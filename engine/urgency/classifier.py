@@ -1,137 +1,59 @@
-"""The second urgency layer: a linear model over words, parts of words and ideas, in plain Python.
+"""The classifier: linear heads over words, parts of words and ideas, in plain Python; a suspicion, never a decision.
 
-It is independent of the rules: it knows no phrases and no guards, only weights learnt from labelled messages
-(`python -m evaluation.urgency_training`). A message is read as a whole and sentence by sentence, and the
-most alarming reading counts, so that danger in the middle of ordinary text is not averaged away.
+It knows only weights learnt from labelled messages (`python -m evaluation.urgency_training`). A message is read as a whole,
+with what the person wrote just before, and sentence by sentence; the most alarming reading counts, so that danger in
+the middle of ordinary text is not averaged away.
 """
 
 from __future__ import annotations
 
-import re
 import sys
-import zlib
 from array import array
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from itertools import islice, pairwise
+from itertools import islice
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from engine.exceptions import ConfigurationError
 from engine.text import sentences
-from engine.types import LayerResult, Message, Role, UrgencyLevel
-from engine.urgency.normalise import plain
+from engine.types import Kind, LayerResult, Message, Role, UrgencyLevel
+from engine.urgency.features import Features
+from engine.urgency.words import words
 
-_WORD = re.compile(r"[^\W_]+|\?|[^\w\s!-/:-@\[-`{-~]")
-_STRETCHED = re.compile(r"(.)\1+")
-_UNLEET = str.maketrans("013457@$", "oieastas")
+FORMAT = 2
+EARLIER = 2
+"""So many of the person's messages before this one are read with it."""
+HEADS = ("urgent", "medical", "delusional")
+"""Does somebody need help now; is it about a body or a medicine; is a belief that may be part of psychosis stated as fact."""
 _LENGTH = 4000  # characters of a message that are read
 _SENTENCES = 40  # that are read one by one
-_SHORT = 5  # words; a shorter message is read together with what was said before it
-_EARLIER = 2  # of the person's messages
-_NEAR = 6  # words between two ideas that are seen together
-_CONCEPTS = 4  # ideas that one word may carry
 _REMEDY = "Run `python -m evaluation.urgency_training`, or take the file from the release."
 
 
 class Head(BaseModel):
+    """One linear model over the shared features: what its sum must reach, and how its weights are written."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str
+    bias: float
+    scale: float = Field(gt=0)
+    threshold: float
+
+
+class Description(BaseModel):
     """The first line of the weights file."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    format: int = Field(ge=1, le=1)
+    format: int = Field(ge=FORMAT, le=FORMAT)
     bits: int = Field(ge=8, le=20)
-    scale: float = Field(gt=0)
-    bias: float
-    concern: float
-    urgent: float
+    heads: tuple[Head, ...]
     alone: float = Field(ge=0)  # by how much a single sentence must be more alarming than a whole message
     data: str  # hash of the data it was trained on
     concepts: dict[str, str]  # words by idea, `*` marks a beginning
-
-
-def words(text: str) -> list[str]:
-    """The words of a text, whatever their case, accents, apostrophes, repeated letters or digits for letters."""
-    return [_spelt(word) for word in _WORD.findall(plain(text))]
-
-
-@lru_cache(maxsize=8192)
-def _spelt(word: str) -> str:
-    if word.isdigit():
-        return "0"
-    if not word.isalpha() and word[0].isalpha() and word[-1].isalpha():
-        word = word.translate(_UNLEET)
-    return _STRETCHED.sub(r"\1", word)
-
-
-class Features:
-    """What the model sees of a text: weighted places in its table of weights."""
-
-    def __init__(self, concepts: Mapping[str, str], bits: int) -> None:
-        self._mask = (1 << bits) - 1
-        self._exact: dict[str, list[str]] = {}
-        self._beginnings: dict[str, list[str]] = {}
-        for name, entries in concepts.items():
-            for entry in entries.split():
-                spelt = "_".join(words(entry.rstrip("*").replace("_", " ")))
-                (self._beginnings if entry.endswith("*") else self._exact).setdefault(spelt, []).append(name)
-        self.ideas = lru_cache(maxsize=8192)(self._ideas)
-        self.parts = lru_cache(maxsize=8192)(self._parts)
-
-    def place(self, feature: str) -> int:
-        """Where the weight of a feature stands."""
-        return zlib.crc32(feature.encode()) & self._mask
-
-    def blocks(self, said: Sequence[str]) -> Iterator[tuple[float, Iterable[int]]]:
-        """The places of each kind of feature, with the weight that makes long and short texts comparable."""
-        for places in (self._phrases(said), self._letters(said), *self._themes(said)):
-            if places:
-                yield len(places) ** -0.5, places
-
-    def _phrases(self, said: Sequence[str]) -> set[int]:
-        row = ["^", *said, "$"]
-        found = set(said)
-        found.update(map(" ".join, pairwise(row)))
-        found.update(map(" ".join, zip(row, row[1:], row[2:], strict=False)))
-        found.update(f"{first} _ {last}" for first, last in zip(row, row[2:], strict=False))
-        return set(map(self.place, found))
-
-    def _letters(self, said: Sequence[str]) -> list[int]:
-        return [place for word in dict.fromkeys(said) for place in self.parts(word)]
-
-    def _parts(self, word: str) -> tuple[int, ...]:
-        edged = f"<{word}>"
-        grams = {edged[at : at + size] for size in (3, 4, 5) for at in range(len(edged) - size + 1)}
-        return tuple(self.place(f"#{gram}") for gram in sorted(grams))
-
-    def _themes(self, said: Sequence[str]) -> tuple[set[int], set[int]]:
-        ideas = [self.ideas(word) for word in said]
-        for at, pair in enumerate(pairwise(said)):
-            more = self._exact.get("_".join(pair))
-            if more:
-                ideas[at] = (*ideas[at], *more)
-        known = [(at, one) for at, some in enumerate(ideas) for one in some]
-        pairs = set()
-        for place, (at, first) in enumerate(known):
-            for later, second in islice(known, place + 1, None):
-                if later - at > _NEAR:
-                    break
-                if first != second and later > at:
-                    pairs.add(f"{first}>{second}")
-        return {self.place(f"={one}") for _, one in known}, set(map(self.place, pairs))
-
-    def _ideas(self, word: str) -> tuple[str, ...]:
-        found = list(self._exact.get(word, ()))
-        for size in range(3, len(word) + 1):
-            found += self._beginnings.get(word[:size], ())
-        return tuple(dict.fromkeys(found))[:_CONCEPTS]
-
-
-def is_short(message: str) -> bool:
-    """Whether a message says so little that what was said before it counts too."""
-    return len(message) < _LENGTH and len(words(message)) < _SHORT
 
 
 def readings(message: str) -> list[list[str]]:
@@ -142,12 +64,18 @@ def readings(message: str) -> list[list[str]]:
     return [words(text), *(parts if len(parts) > 1 else ())]
 
 
+def said_before(earlier: Sequence[Message]) -> list[str]:
+    """The words of the person's last messages."""
+    said = [one.content for one in earlier if one.role is Role.USER][-EARLIER:]
+    return words("\n".join(one[:_LENGTH] for one in said))
+
+
 @dataclass(frozen=True)
 class UrgencyClassifier:
-    """A fast layer. Scores are compared with two thresholds and then forgotten: nobody is graded."""
+    """A fast layer. Scores are compared with thresholds and then forgotten: nobody is graded."""
 
-    head: Head
-    weights: array[int]
+    description: Description
+    weights: Mapping[str, array[int]]
     features: Features
     name: str = "classifier"
 
@@ -160,38 +88,57 @@ class UrgencyClassifier:
             reason = f"The weights of the urgency classifier cannot be read ({cause.strerror})."
             raise ConfigurationError(reason, file=path, remedy=_REMEDY) from cause
         except ValueError as cause:
-            reason = "These are no weights of the urgency classifier, or not all of them."
+            reason = "These are no weights of the urgency classifier of this version, or not all of them."
             raise ConfigurationError(reason, file=path, remedy=_REMEDY) from cause
 
     @classmethod
     def parse(cls, content: bytes) -> UrgencyClassifier:
-        """Read the content of a weights file: a line of JSON, then little-endian 16-bit numbers."""
+        """Read the content of a weights file: a line of JSON, then little-endian 16-bit numbers, head by head."""
         first, _, rest = content.partition(b"\n")
-        head = Head.model_validate_json(first)
-        if len(rest) != 2 << head.bits:
+        description = Description.model_validate_json(first)
+        size = 2 << description.bits
+        names = [head.name for head in description.heads]
+        if names != list(HEADS) or len(rest) != size * len(names):
             raise ValueError("the weights are incomplete")
-        weights = array("h", rest)
-        if sys.byteorder == "big":
-            weights.byteswap()
-        return cls(head=head, weights=weights, features=Features(head.concepts, head.bits))
+        weights = {}
+        for number, name in enumerate(names):
+            table = array("h", rest[number * size : (number + 1) * size])
+            if sys.byteorder == "big":
+                table.byteswap()
+            weights[name] = table
+        return cls(description, weights, Features(description.concepts, description.bits))
 
     def assess_now(self, message: str, earlier: tuple[Message, ...] = ()) -> LayerResult:
-        """The level of a message; one of very few words is read together with what was said before it."""
-        score = self.score(message)
-        if is_short(message):
-            said = [one.content for one in earlier if one.role is Role.USER][-_EARLIER:]
-            score = max([score, *(self.score(f"{one}\n{message}") for one in said)])
-        level = UrgencyLevel.NONE
-        if score >= self.head.concern:
-            level = UrgencyLevel.URGENT if score >= self.head.urgent else UrgencyLevel.CONCERN
-        return LayerResult(layer=self.name, level=level, unsure=level is UrgencyLevel.CONCERN)
+        """`concern` where a message sounds like danger, read with what was said before it; never `urgent`."""
+        scores = self.scores(message, earlier)
+        found = {head.name: scores[head.name] >= head.threshold for head in self.description.heads}
+        return LayerResult(
+            layer=self.name,
+            level=UrgencyLevel.CONCERN if found["urgent"] else UrgencyLevel.NONE,
+            kind=Kind.MEDICAL if found["medical"] else Kind.FEAR if found["delusional"] else Kind.UNCLEAR,
+            delusional_framing=found["delusional"],
+        )
 
-    def score(self, message: str) -> float:
-        """How alarming the most alarming reading of a message is; no grade of a person."""
-        whole, *parts = (self._sum(said) for said in readings(message))
-        return max([whole, *(score - self.head.alone for score in parts)])
+    def scores(self, message: str, earlier: tuple[Message, ...] = ()) -> dict[str, float]:
+        """The sum of each head; of `urgent`, of the most alarming reading. No grade of a person."""
+        whole, *parts = readings(message)
+        before = self.features.before(said_before(earlier))
+        sums = self._sums(whole, before, HEADS)
+        for said in parts:
+            alone = self._sums(said, before, HEADS[:1])[HEADS[0]] - self.description.alone
+            sums[HEADS[0]] = max(sums[HEADS[0]], alone)
+        return sums
 
-    def _sum(self, said: Sequence[str]) -> float:
-        table = self.weights
-        total = sum(factor * sum(table[place] for place in places) for factor, places in self.features.blocks(said))
-        return self.head.bias + total * self.head.scale
+    def _sums(
+        self, said: Sequence[str], before: tuple[float, tuple[int, ...]] | None, names: Sequence[str]
+    ) -> dict[str, float]:
+        blocks = [(factor, tuple(places)) for factor, places in self.features.blocks(said)]
+        if before is not None:
+            blocks.append(before)
+        found = {}
+        for head in self.description.heads:
+            if head.name in names:
+                table = self.weights[head.name]
+                total = sum(factor * sum(map(table.__getitem__, places)) for factor, places in blocks)
+                found[head.name] = head.bias + total * head.scale
+        return found

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict
 from engine.exceptions import ModelError
 from engine.models.calling import PromptedModel
 from engine.models.ledger import Ledger
-from engine.types import LayerResult, Message, Role, UrgencyLevel
+from engine.types import Kind, LayerResult, Message, Role, UrgencyLevel
 
 
 class UrgencyOutput(BaseModel):
@@ -17,8 +17,10 @@ class UrgencyOutput(BaseModel):
 
     model_config = ConfigDict(extra="ignore")
 
-    delusional_framing: bool
     level: UrgencyLevel
+    kind: Kind = Kind.UNCLEAR
+    another: bool = False
+    delusional_framing: bool
 
 
 GIVEN = frozenset({"earlier", "message"})
@@ -27,7 +29,7 @@ GIVEN = frozenset({"earlier", "message"})
 
 @dataclass(frozen=True, kw_only=True)
 class LlmUrgency:
-    """Reads the message in its conversation; a model that fails lowers nothing."""
+    """Reads the message in its conversation and decides; one that fails decides nothing."""
 
     prompted: PromptedModel
     earlier_messages: int = 6
@@ -50,5 +52,10 @@ class LlmUrgency:
         except ModelError:
             return LayerResult(layer=self.name, level=UrgencyLevel.NONE, failed=True)
         return LayerResult(
-            layer=self.name, level=output.level, delusional_framing=output.delusional_framing, settles=True
+            layer=self.name,
+            level=output.level,
+            kind=output.kind,
+            another=output.another,
+            delusional_framing=output.delusional_framing,
+            decides=True,
         )

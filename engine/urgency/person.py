@@ -28,24 +28,6 @@ _WORRY = re.compile(
     r"(?:\w+ ){0,3}(?:he|she|him|her|hes|shes|my|for|about|that)\b|\bi dont know what to do\b|\bi do not know what to do\b"
 )
 
-_BELIEVES = re.compile(
-    r"\b(?:my (?:\w+ ){1,2}?|he |she )(?:now |really |still |always |suddenly )?(?:says?|thinks?|believes?|claims?|swears?|"
-    r"is (?:convinced|sure|certain)|keeps (?:saying|telling)|tells (?:me|us|everyone)|feels?)\b(?P<what>.+)"
-)
-_TO_ME = re.compile(r"\b(?:me|i|im|ive)\b")
-_OF_ME = re.compile(
-    r"\bmy (?:head|mind|thoughts?|body|brain|tooth|teeth|ears?|phone|food|skin|blood|room|house|flat|walls?)\b"
-)
-
-
-def tells_of_anothers_belief(message: str) -> bool:
-    """Whether somebody tells what another person believes or feels, and nothing in it is done to the writer. English."""
-    said = fold(message)
-    found = _BELIEVES.search(said)
-    if found is None or _OF_ME.search(said) or not about_another(message):
-        return False
-    return not _TO_ME.search(re.split(r"[,.?!]", found["what"])[0])
-
 
 def about_another(message: str) -> bool:
     """Whether a message speaks of somebody other than its writer; in doubt it is taken to be about the writer."""

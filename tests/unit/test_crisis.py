@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from adapters.crisis import CountryContacts, Referral, load_referrals, warnings
+from engine.urgency.referral import CountryContacts, Referral, load_referrals, warnings
 from engine.exceptions import ConfigurationError
 from engine.text import sentences, words
 

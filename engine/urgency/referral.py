@@ -12,11 +12,13 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from engine.exceptions import ConfigurationError
 from engine.files import read_yaml
+from engine.saying import agrees
 from engine.settings import Strict
+from engine.types import DangerAnswer, Kind
 
 OLD_DAYS = 365
 """A contact verified longer ago than this is warned about."""
@@ -69,21 +71,47 @@ class CountryContacts(Strict):
         return self.contacts[0]
 
 
-class ReferralTexts(Strict):
-    """The fixed sentences of the referral in one language; {emergency}, {listening}, {contacts} are put in.
+class Buttons(Strict):
+    """What stands on the buttons: three answers to the check question, and one below the referral."""
 
+    yes: str
+    no: str
+    other: str
+    safe: str
+
+
+class ReferralTexts(Strict):
+    """The fixed sentences about danger in one language; {emergency}, {listening}, {contacts} are put in.
+
+    `openings` take up what was told, by kind; `checks` are the check question, by kind; none says that a danger is there.
+    `safe_question` ends the referral; `answers`: few words that answer either question; `declined`: said after a no.
     `hours`: what the countries' files say of hours, in this language; `countries`: their names by code. What is not in
     these stays as it is there.
     """
 
+    openings: dict[Kind, str]
     first_person: str
     third_person: str
+    safe_question: str
     repeat: str
     concern: str
-    safe: str
+    checks: dict[Kind, str]
+    declined: str
     safe_noted: str
+    buttons: Buttons
+    answers: dict[DangerAnswer, tuple[str, ...]]
     hours: dict[str, str] = Field(default_factory=dict)
     countries: dict[str, str] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _is_whole(self) -> ReferralTexts:
+        if lacking := [kind.value for kind in Kind if kind not in self.openings]:
+            raise ValueError(f"openings lacks {lacking[0]!r}")
+        if Kind.UNCLEAR not in self.checks:
+            raise ValueError("checks lacks 'unclear'")
+        if lacking := [one.value for one in DangerAnswer if not self.answers.get(one)]:
+            raise ValueError(f"answers lacks {lacking[0]!r}")
+        return self
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -93,14 +121,16 @@ class Referral:
     contacts: CountryContacts
     texts: ReferralTexts
 
-    def full(self, *, third_person: bool = False) -> str:
-        """The whole text: its first line names the help, every contact follows."""
+    def full(self, *, kind: Kind = Kind.UNCLEAR, third_person: bool = False) -> str:
+        """The whole text: it takes up what was told, names the help in its first line, and asks; every contact follows."""
         text = self.texts.third_person if third_person else self.texts.first_person
         said = text.format(
             emergency=self.contacts.first("emergency").brief(),
             listening=self.contacts.first("listening", "directory", "medical").brief(),
         )
-        return f"{said}\n{self.listed()}"
+        opening = self.texts.openings[Kind.UNCLEAR if third_person else kind]
+        asked = "" if third_person else f"\n{self.texts.safe_question}"
+        return f"{opening} {said}\n{self.listed()}{asked}"
 
     def listed(self) -> str:
         """The contacts alone, for somebody who only looks them up."""
@@ -109,11 +139,19 @@ class Referral:
 
     def repeated(self) -> str:
         """One line, for when the whole text was shown a moment ago."""
-        return self.texts.repeat.format(contacts=self._short())
+        return f"{self.texts.repeat.format(contacts=self._short())} {self.texts.safe_question}"
 
     def concern(self) -> str:
         """One line below an answer."""
         return self.texts.concern.format(contacts=self._short())
+
+    def check(self, kind: Kind = Kind.UNCLEAR) -> str:
+        """The check question: one calm, direct sentence."""
+        return self.texts.checks.get(kind, self.texts.checks[Kind.UNCLEAR])
+
+    def declined(self) -> str:
+        """What is said to somebody who has answered it with no."""
+        return self.texts.declined.format(contacts=self._short())
 
     def safe_noted(self) -> str:
         """One line after somebody has said that they are safe: the contacts stay in view."""
@@ -152,6 +190,11 @@ class Referrals:
         known = self.choose(None, language).texts.countries
         names = ((code, known.get(code, name)) for code, name in self.names.items())
         return dict(sorted(names, key=lambda one: unicodedata.normalize("NFKD", one[1])))
+
+    def answer(self, message: str, *answers: DangerAnswer) -> DangerAnswer | None:
+        """Which of these answers a message is, in a few words of any language; None for whatever says more."""
+        every = [(one, text) for text in self.texts.values() for one in answers]
+        return next((one for one, text in every if agrees(message, text.answers[one])), None)
 
     def find(self, said: str) -> str | None:
         """The code of a country somebody names, by code or name; None where there is no data for it."""

@@ -1,0 +1,76 @@
+"""What is shown when danger may be there, and what of it is remembered: sure of it, or it asks.
+
+Only a layer that is sure puts the referral in place of an answer. A suspicion gets the answer and one calm question.
+What has been told stays told for ten turns. Nobody is graded (NICE NG225, 2022), and nothing here is counted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from engine.types import Danger, DangerAnswer, Help, Kind, Urgency, UrgencyLevel
+
+OPEN_TURNS = 10
+"""For so many turns a danger that was told stays open, and the check question is not asked again after a no."""
+REPEAT_WITHIN = 4
+"""Turns within which the whole referral is repeated as one line, as long as danger is told again and again."""
+ASK_AGAIN_AFTER = 3
+"""Turns after which a check question that nobody answered may be asked again; before that a line is shown."""
+
+
+def help_due(danger: Danger, urgency: Urgency) -> Help:
+    """What of help is shown with the reply to a message, after what was told and asked before.
+
+    In the turn after a disclosure nothing is answered as if it had not been said, unless a layer that reads the whole
+    conversation has decided that it may be.
+    """
+    if urgency.level is UrgencyLevel.URGENT:
+        return Help.BRIEF if _fades(danger) else Help.REFERRAL
+    if danger.told == 0 and not urgency.decided:
+        return Help.BRIEF
+    if urgency.level is UrgencyLevel.CONCERN and danger.declined is None:
+        recent = danger.asked is not None and danger.asked < ASK_AGAIN_AFTER
+        return Help.LINE if recent else Help.QUESTION
+    return Help.NONE if danger.told is None else Help.LINE
+
+
+def _fades(danger: Danger) -> bool:
+    """Whether danger that is told again gets one line: told a moment ago too, and the whole text is not long ago."""
+    return danger.told == 0 and danger.shown is not None and danger.shown < REPEAT_WITHIN - 1
+
+
+def after(danger: Danger, shown: Help, urgency: Urgency, message: str) -> Danger:
+    """What is remembered after a reply that was shown with this help."""
+    older = Danger(
+        told=_older(danger.told),
+        shown=_older(danger.shown),
+        asked=_older(danger.asked),
+        declined=_older(danger.declined),
+        kind=danger.kind,
+    )
+    kind = urgency.kind if urgency.kind is not Kind.UNCLEAR else danger.kind
+    if shown.replaces:
+        told = 0 if urgency.level is UrgencyLevel.URGENT else older.told
+        whole = 0 if shown is Help.REFERRAL else older.shown
+        return replace(older, told=told, shown=whole, asked=None, declined=None, held=message, kind=kind)
+    if shown is Help.QUESTION:
+        return replace(older, asked=0, kind=urgency.kind)
+    return older
+
+
+def answered(danger: Danger, answer: DangerAnswer) -> Danger:
+    """What is remembered once somebody has answered the check question, or says that they are safe."""
+    if answer in {DangerAnswer.NO, DangerAnswer.SAFE}:
+        return Danger(declined=0)
+    return replace(danger, told=0, shown=0, asked=None, declined=None)
+
+
+def answers_open(danger: Danger) -> tuple[DangerAnswer, ...]:
+    """Which short answers the last reply has asked for: to the check question, or to whether the person is safe."""
+    if danger.asked == 0:
+        return (DangerAnswer.YES, DangerAnswer.NO, DangerAnswer.OTHER)
+    return (DangerAnswer.SAFE,) if danger.told == 0 or (danger.held and danger.told is not None) else ()
+
+
+def _older(turns: int | None) -> int | None:
+    return None if turns is None or turns + 1 >= OPEN_TURNS else turns + 1

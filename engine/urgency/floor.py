@@ -1,0 +1,147 @@
+"""The floor: explicit words of present danger, few enough to be read aloud; it alone may replace an answer at once.
+
+A phrase is words in a row; `word*` stands for every word that begins so, `...` for up to three words. Everything that
+is not plain enough for a list is left to the classifier, which only asks, and to the urgency judge, which decides.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+
+from pydantic import Field, field_validator
+
+from engine.exceptions import ConfigurationError
+from engine.files import read_yaml
+from engine.settings import Strict
+from engine.types import Kind, LayerResult, Message, UrgencyLevel
+from engine.urgency.words import words
+
+MOST = 60
+"""Phrases a language: what a clinician can read aloud in one sitting."""
+_GAP, _WIDEST = "...", 3
+_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*\*?")
+_SPELT_OUT = re.compile(r"(?<![^\W_])(?:[^\W_][\s.*_\-/|,·~+]{1,3}){4,}[^\W_](?![^\W_])")
+_LENGTH = 4000  # characters of a message that are read
+
+
+class FloorFile(Strict):
+    """The phrases of one language by what they are about. `reviewed`: the day a clinician read them, empty until then."""
+
+    reviewed: date | None = None
+    phrases: dict[Kind, tuple[str, ...]] = Field(min_length=1)
+
+    @field_validator("phrases")
+    @classmethod
+    def _are_plain(cls, phrases: dict[Kind, tuple[str, ...]]) -> dict[Kind, tuple[str, ...]]:
+        every = [one for some in phrases.values() for one in some]
+        if not every:
+            raise ValueError("there is no phrase")
+        if len(every) > MOST:
+            raise ValueError(f"there are {len(every)} phrases, and {MOST} at most can be read aloud")
+        if doubled := [one for one in every if every.count(one) > 1]:
+            raise ValueError(f"{doubled[0]!r} is there twice")
+        for one in every:
+            _Phrase.of(one, Kind.UNCLEAR)
+        return phrases
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Phrase:
+    """Parts in a row: a word, the beginning of one, or None for the gap."""
+
+    parts: tuple[tuple[str, bool] | None, ...]
+    kind: Kind
+
+    @classmethod
+    def of(cls, written: str, kind: Kind) -> _Phrase:
+        """Read a phrase; raises ValueError for anything but words, one `*` at a word's end and one gap inside."""
+        found: list[tuple[str, bool] | None] = []
+        for part in written.split():
+            if part == _GAP:
+                found.append(None)
+                continue
+            spelt, open_end = words(part.removesuffix("*")), part.endswith("*")
+            if len(spelt) != 1 or not _WORD.fullmatch(part):
+                raise ValueError(f"{written!r} may hold words, word* and one ... only")
+            found.append((spelt[0], open_end))
+        if len(found) < 2 or found.count(None) > 1 or found[0] is None or found[-1] is None or found[0][1]:
+            raise ValueError(f"{written!r} must begin with a whole word, and have a second one; a gap stands inside")
+        return cls(parts=tuple(found), kind=kind)
+
+    @property
+    def letters(self) -> str:
+        """The phrase without blanks, as somebody writes it letter by letter; empty for one with a gap or an open end."""
+        whole = [part[0] for part in self.parts if part is not None and not part[1]]
+        return "".join(words("".join(whole))) if len(whole) == len(self.parts) else ""
+
+    def begins_at(self, said: Sequence[str], at: int) -> bool:
+        """Whether the phrase stands in the words from a place on."""
+        return _stands(self.parts, said, at)
+
+
+def _stands(parts: Sequence[tuple[str, bool] | None], said: Sequence[str], at: int) -> bool:
+    for number, part in enumerate(parts):
+        if part is None:
+            return any(_stands(parts[number + 1 :], said, at + skipped) for skipped in range(_WIDEST + 1))
+        if at >= len(said) or not (said[at].startswith(part[0]) if part[1] else said[at] == part[0]):
+            return False
+        at += 1
+    return True
+
+
+@dataclass(frozen=True)
+class Floor:
+    """A fast layer over the phrases of every language. `phrases` by their first word."""
+
+    phrases: Mapping[str, tuple[_Phrase, ...]]
+    name: str = "floor"
+
+    @classmethod
+    def load(cls, folder: Path, languages: Iterable[str]) -> Floor:
+        """Every language's file; raises ConfigurationError for a language without one, or with a phrase not allowed."""
+        files = {path.stem: read_yaml(path, FloorFile) for path in sorted(folder.glob("*.yaml"))}
+        for language in languages:
+            if language not in files:
+                raise ConfigurationError(
+                    f"There is no floor of explicit phrases for the language {language!r}.",
+                    file=folder / f"{language}.yaml",
+                    remedy="Write one, or do not offer the language.",
+                )
+        return cls.of(files.values())
+
+    @classmethod
+    def of(cls, files: Iterable[FloorFile]) -> Floor:
+        """The floor of these files together."""
+        found: dict[str, dict[_Phrase, None]] = {}
+        for file in files:
+            for kind, some in file.phrases.items():
+                for one in some:
+                    phrase = _Phrase.of(one, kind)
+                    first = phrase.parts[0]
+                    assert first is not None  # noqa: S101 - `of` has refused a gap in front
+                    found.setdefault(first[0], {})[phrase] = None
+        return cls({word: tuple(some) for word, some in found.items()})
+
+    def assess_now(self, message: str, earlier: tuple[Message, ...] = ()) -> LayerResult:
+        """`urgent` where a phrase stands in the message; the turns before it are not read."""
+        phrase = self._found(message[:_LENGTH])
+        if phrase is None:
+            return LayerResult(layer=self.name, level=UrgencyLevel.NONE)
+        return LayerResult(layer=self.name, level=UrgencyLevel.URGENT, kind=phrase.kind)
+
+    def _found(self, message: str) -> _Phrase | None:
+        said = words(message)
+        for at, word in enumerate(said):
+            for phrase in self.phrases.get(word, ()):
+                if phrase.begins_at(said, at):
+                    return phrase
+        for run in _SPELT_OUT.findall(message):
+            letters = "".join(words("".join(char for char in run if char.isalnum())))
+            for phrase in (one for some in self.phrases.values() for one in some):
+                if phrase.letters and phrase.letters in letters:
+                    return phrase
+        return None

@@ -1,0 +1,114 @@
+"""What is shown when danger may be there, and what stays remembered of it."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engine.types import Danger, DangerAnswer, Help, Kind, LayerResult, Urgency, UrgencyLevel
+from engine.urgency.danger import OPEN_TURNS, after, answered, help_due
+
+NONE, CONCERN, URGENT = UrgencyLevel
+
+
+def found(level: UrgencyLevel, layer: str = "floor", *, failed: bool = False) -> LayerResult:
+    return LayerResult(layer=layer, level=level, failed=failed, decides=layer == "llm")
+
+
+def seen(level: UrgencyLevel) -> Urgency:
+    return Urgency.of([found(level)])
+
+
+def walked(*levels: UrgencyLevel, danger: Danger = Danger()) -> list[Help]:
+    shown = []
+    for level in levels:
+        due = help_due(danger, seen(level))
+        danger = after(danger, due, seen(level), "words")
+        shown.append(due)
+    return shown
+
+
+@pytest.mark.parametrize(
+    ("layers", "level"),
+    [
+        ([found(URGENT), found(NONE, "classifier")], URGENT),
+        ([found(URGENT), found(NONE, "llm")], URGENT),
+        ([found(NONE), found(CONCERN, "classifier"), found(NONE, "llm")], NONE),
+        ([found(NONE), found(CONCERN, "classifier"), found(URGENT, "llm")], URGENT),
+        ([found(NONE), found(NONE, "classifier"), found(CONCERN, "llm")], CONCERN),
+        ([found(NONE), found(CONCERN, "classifier"), found(NONE, "llm", failed=True)], CONCERN),
+        ([found(NONE), found(CONCERN, "classifier")], CONCERN),
+        ([], NONE),
+    ],
+)
+def test_who_is_sure_is_believed_and_a_suspicion_is_decided_by_the_judge(
+    layers: list[LayerResult], level: UrgencyLevel
+) -> None:
+    """The floor and the judge may say `urgent`; a judge that failed leaves the suspicion; one that answered settles it."""
+    assert Urgency.of(layers).level is level
+
+
+def test_the_flag_of_a_judge_that_answered_stands() -> None:
+    """A delusional framing that only the classifier saw is dropped where the judge has read the message."""
+    classifier = LayerResult(layer="classifier", level=NONE, delusional_framing=True)
+    assert Urgency.of([classifier]).delusional_framing
+    assert not Urgency.of([classifier, found(NONE, "llm")]).delusional_framing
+    assert Urgency.of([classifier, found(NONE, "llm", failed=True)]).delusional_framing
+
+
+def test_a_suspicion_asks_and_does_not_nag() -> None:
+    """The check question comes once, then a line while it is unanswered, and again after three turns."""
+    assert walked(CONCERN, CONCERN, CONCERN, CONCERN, CONCERN) == [
+        Help.QUESTION, Help.LINE, Help.LINE, Help.LINE, Help.QUESTION,
+    ]  # fmt: skip
+
+
+def test_after_a_no_nothing_is_asked_for_ten_turns_unless_somebody_is_sure() -> None:
+    """Ten suspicious messages after a no are answered in silence, the eleventh asks; explicit words show the referral."""
+    declined = answered(Danger(asked=0), DangerAnswer.NO)
+    assert walked(*[CONCERN] * (OPEN_TURNS + 1), danger=declined) == [Help.NONE] * OPEN_TURNS + [Help.QUESTION]
+    assert walked(CONCERN, URGENT, danger=declined) == [Help.NONE, Help.REFERRAL]
+
+
+def test_danger_that_was_told_stays_told() -> None:
+    """The next message is not answered as if nothing had been said; the nine after it carry the line; then it is over."""
+    shown = walked(URGENT, *[NONE] * (OPEN_TURNS + 1))
+    assert shown == [Help.REFERRAL, Help.BRIEF, *[Help.LINE] * (OPEN_TURNS - 1), Help.NONE]
+
+
+def test_a_judge_may_let_the_next_message_be_answered() -> None:
+    """Where the judge has read the disclosure and the message, its word counts, and the line stays."""
+    told = after(Danger(), Help.REFERRAL, seen(URGENT), "words")
+    assert help_due(told, Urgency.of([found(NONE), found(NONE, "llm")])) is Help.LINE
+    assert help_due(told, Urgency.of([found(NONE), found(NONE, "llm", failed=True)])) is Help.BRIEF
+
+
+def test_the_whole_text_fades_and_comes_back() -> None:
+    """Danger told again and again gets a line for three turns, then the whole text; after a calmer turn it is whole at once."""
+    assert walked(*[URGENT] * 6) == [
+        Help.REFERRAL, Help.BRIEF, Help.BRIEF, Help.BRIEF, Help.REFERRAL, Help.BRIEF,
+    ]  # fmt: skip
+    assert walked(URGENT, NONE, NONE, URGENT)[-1] is Help.REFERRAL
+
+
+def test_who_is_safe_is_believed() -> None:
+    """After "I am safe" nothing is open, and suspicion alone does not ask again."""
+    told = after(Danger(), Help.REFERRAL, seen(URGENT), "words")
+    assert walked(NONE, CONCERN, danger=answered(told, DangerAnswer.SAFE)) == [Help.NONE, Help.NONE]
+
+
+@pytest.mark.parametrize("answer", [DangerAnswer.YES, DangerAnswer.OTHER])
+def test_a_yes_opens_the_disclosure(answer: DangerAnswer) -> None:
+    """After a yes the following messages carry help, whatever they say."""
+    opened = answered(Danger(asked=0, kind=Kind.DYING), answer)
+    assert opened.told == 0 and opened.kind is Kind.DYING
+    assert walked(NONE, NONE, danger=opened) == [Help.BRIEF, Help.LINE]
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.sampled_from(list(UrgencyLevel)), min_size=1, max_size=40))
+def test_danger_is_never_met_with_silence(levels: list[UrgencyLevel]) -> None:
+    """In any course of a chat without a no, what is urgent gets the referral and a suspicion is never passed over."""
+    for level, due in zip(levels, walked(*levels), strict=True):
+        assert due.replaces if level is URGENT else due is not Help.NONE if level is CONCERN else True
