@@ -10,7 +10,7 @@ from pydantic import Field
 from engine.settings import Strict
 from engine.text import words
 
-_POLITE = "please thanks thank you ok okay bitte takk gracias merci that would be"
+_POLITE = "please thanks thank you ok okay bitte danke takk gracias merci that would be"
 _COURTESY = frozenset(_POLITE.split())
 
 

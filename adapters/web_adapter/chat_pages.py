@@ -25,7 +25,7 @@ from engine.knowledge.source import Source
 MOST_CHARACTERS = 12_000
 """More is cut; the engine reads the first 4,000 and says so."""
 _ERASING = frozenset({"forget", "stop", "decline"})
-_COMMANDS = frozenset(COMMANDS) | {"topic", "thumb", "consent"}
+_COMMANDS = frozenset(COMMANDS) | {"topic", "thumb", "consent", "danger"}
 _WAKE_SECONDS = 20.0
 
 
@@ -140,7 +140,7 @@ class ChatPages:
         board = await self.house.board(visit.identity, visit.look.language)
         if said is not None:
             board.add(said)
-        if self.house.pause.on and incoming.command not in {"crisis", "safe"}:
+        if self.house.pause.on and incoming.command not in {"crisis", "danger", "safe"}:
             self._not_taken(visit, board, incoming, visit.texts.chat.paused)
         else:
             await self._take_or_tell(visit, board, incoming)

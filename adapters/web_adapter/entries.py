@@ -81,6 +81,9 @@ class Entries:
             return None
         if command == "topic":
             text = self._title(text)
+        elif command in {"danger", "safe"}:
+            answers = self.session.referrals.choose(None, incoming.language).texts.buttons.model_dump()
+            text = answers.get(text or command, text)
         elif command:
             text = labels.get(text, text) if command == "ask" else labels.get(command, text)
         return Entry(kind="you", text=text) if text else None

@@ -11,12 +11,13 @@ from typing import Any
 
 import pytest
 
+from engine.exceptions import ModelUnavailable
 from engine.models.protocol import Prompt
 from engine.models.scripted import ScriptedModel
 from tests.drivers import DRIVERS
 from tests.drivers.console import ConsoleDriver
 from tests.drivers.protocol import Driver
-from tests.team import CITED, scripted
+from tests.team import CALM, CITED, scripted
 
 URGENT = "I want to kill myself tonight"
 TIRED = "why am I so tired?"
@@ -91,6 +92,61 @@ async def test_words_of_danger_are_answered_with_help_before_anything_else(tmp_p
         assert "112" in again[0] and ANSWER not in " ".join(again)
         safe = " ".join(await driver.use("safe"))
         assert "112" in safe
+
+
+def cannot_tell(prompt: Prompt) -> Any:
+    """An urgency judge that cannot tell of one message, and finds the others calm."""
+    return {**CALM, "level": "concern"} if TIRED in prompt.messages[-1].content else CALM
+
+
+QUESTION = "are you thinking about ending your life, or is somebody in danger right now?"
+
+
+@adapters
+@pytest.mark.parametrize(
+    ("label", "said"),
+    [
+        ("Yes, show me where to find help", "112"),
+        ("No", "I will not keep asking"),
+        ("It is about somebody else", "the person you are worried about"),
+    ],
+)
+async def test_a_suspicion_is_answered_and_asked_about_and_each_answer_counts(
+    tmp_path: Path, kind: type[Driver], label: str, said: str
+) -> None:
+    """The answer comes with one question and three buttons; each does what it says, without a model."""
+    model = scripted({"urgency": cannot_tell})
+    async with kind(tmp_path, model) as driver:
+        await begun(driver)
+        shown = " ".join(await driver.say(TIRED))
+        assert ANSWER in shown and shown.count(QUESTION) == 1
+        asked = len(model.prompts)
+        assert said in " ".join(await driver.press(label)) and len(model.prompts) == asked
+
+
+@adapters
+async def test_after_a_no_the_question_is_silent_until_somebody_is_sure(tmp_path: Path, kind: type[Driver]) -> None:
+    """A typed no ends the asking, explicit words bring the referral, and the next message is not answered past it."""
+    async with kind(tmp_path, scripted({"urgency": cannot_tell})) as driver:
+        await begun(driver)
+        await driver.say(TIRED)
+        assert "I will not keep asking" in " ".join(await driver.say("no"))
+        shown = " ".join(await driver.say(TIRED))
+        assert ANSWER in shown and QUESTION not in shown
+        shown = " ".join(await driver.say(URGENT))
+        assert "112" in shown and ANSWER not in shown
+
+
+@adapters
+@pytest.mark.parametrize("judge", [ModelUnavailable(), "this is no json"])
+async def test_a_judge_that_fails_lets_the_suspicion_be_asked_about(
+    tmp_path: Path, kind: type[Driver], judge: Any
+) -> None:
+    """No judge, or one that talks nonsense: what sounded like danger is asked about, never passed over."""
+    async with kind(tmp_path, scripted({"urgency": judge})) as driver:
+        await begun(driver)
+        shown = " ".join(await driver.say("goodbye everybody, i cannot go on, tonight i end my life and it is over"))
+        assert "May I ask you directly" in shown or "112" in shown
 
 
 @adapters

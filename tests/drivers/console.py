@@ -52,5 +52,11 @@ class ConsoleDriver(Driver):
         await self._lines.waiting.wait()
         return self._lines.shown[before:]
 
+    async def press(self, label: str) -> list[str]:
+        """The terminal has no buttons: it numbers the answers, and takes the number."""
+        numbered = next(one for one in reversed(self._lines.shown) if label in one)
+        at = next(number for number in "123" if f"{number}: “{label}”" in numbered)
+        return await self.say(at)
+
     async def use(self, command: str) -> list[str]:
         return await self.say(f"/{command}")

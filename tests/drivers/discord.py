@@ -28,12 +28,15 @@ class DiscordDriver(PrivateDriver):
     def write(self, text: str) -> None:
         self._anna.write(self._anna, text)
 
-    async def use(self, command: str) -> list[str]:
+    async def press(self, label: str) -> list[str]:
         before = len(self._fake.bot_messages(self._anna))
+        shown = next(one for one in self._fake.bot_messages(self._anna)[::-1] if label in one.buttons)
+        self._anna.press(shown, label)
+        return await self.settled(before)
+
+    async def use(self, command: str) -> list[str]:
         if command in BUTTONS:
-            label = BUTTONS[command]
-            shown = next(one for one in self._fake.bot_messages(self._anna)[::-1] if label in one.buttons)
-            self._anna.press(shown, label)
-        else:
-            self._anna.slash(self._anna, command)
+            return await self.press(BUTTONS[command])
+        before = len(self._fake.bot_messages(self._anna))
+        self._anna.slash(self._anna, command)
         return await self.settled(before)

@@ -35,6 +35,10 @@ class Driver(ABC):
     async def use(self, command: str) -> list[str]:
         """Use a command or a button by the chat's name for it: simpler, source, crisis, safe, forget, consent …"""
 
+    @abstractmethod
+    async def press(self, label: str) -> list[str]:
+        """Press the button with this label below what was shown last."""
+
     async def flood(self, texts: list[str]) -> list[str]:
         """Write many messages without waiting, then wait."""
         raise NotImplementedError

@@ -26,9 +26,12 @@ class TelegramDriver(PrivateDriver):
     def write(self, text: str) -> None:
         self._fake.write(self._anna, text)
 
+    async def press(self, label: str) -> list[str]:
+        before = len(self._fake.replies(self._anna))
+        self._fake.press(self._anna, self._fake.replies(self._anna)[-1].id, label)
+        return await self.settled(before)
+
     async def use(self, command: str) -> list[str]:
         if command == "consent":
-            before = len(self._fake.replies(self._anna))
-            self._fake.press(self._anna, self._fake.replies(self._anna)[-1].id, BEGIN)
-            return await self.settled(before)
+            return await self.press(BEGIN)
         return await self.say(f"/{command}")

@@ -48,6 +48,10 @@ class PlainWebDriver(Driver):
             await self._anna.press(BUTTONS[command])
         return await self._settled()
 
+    async def press(self, label: str) -> list[str]:
+        await self._anna.press(label)
+        return await self._settled()
+
     async def flood(self, texts: list[str]) -> list[str]:
         """All side by side: a page without a script waits for its answer."""
         form = self._anna.token
@@ -100,10 +104,14 @@ class WebDriver(Driver):
         if command == "forget":
             return await self._forget()
         if command in BUTTONS:
-            entry = next(one for one in reversed(self._page.shown) if 'class="actions"' in one)
-            await self._post("/press", press=pressed(entry, BUTTONS[command]))
-        else:
-            await self._post("/chat", text=f"/{command}")
+            return await self.press(BUTTONS[command])
+        await self._post("/chat", text=f"/{command}")
+        return await self._settled(before)
+
+    async def press(self, label: str) -> list[str]:
+        before = len(self._page.shown)
+        entry = next(one for one in reversed(self._page.shown) if 'class="actions"' in one)
+        await self._post("/press", press=pressed(entry, label))
         return await self._settled(before)
 
     async def flood(self, texts: list[str]) -> list[str]:

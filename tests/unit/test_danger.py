@@ -20,8 +20,8 @@ def seen(level: UrgencyLevel) -> Urgency:
     return Urgency.of([found(level)])
 
 
-def walked(*levels: UrgencyLevel, danger: Danger = Danger()) -> list[Help]:
-    shown = []
+def walked(*levels: UrgencyLevel, danger: Danger | None = None) -> list[Help]:
+    danger, shown = danger or Danger(), []
     for level in levels:
         due = help_due(danger, seen(level))
         danger = after(danger, due, seen(level), "words")

@@ -218,12 +218,12 @@ async def test_general_knowledge_is_refused_on_high_stakes(tmp_path: Path) -> No
 
 
 async def test_an_urgent_message_asks_no_model_at_all(tmp_path: Path) -> None:
-    """What the rules see as urgent is answered with the fixed text, without a model call."""
+    """Explicit words of danger are answered with the referral, as people see it, without a model call."""
     model = scripted({})
     engine = engine_over(tmp_path, model)
     turn = await engine.respond(engine.start(), "I am going to kill myself tonight")
     assert turn.urgency.level == "urgent" and model.prompts == []
-    assert turn.review.outcome is Outcome.FIXED and "emergency number" in turn.reply.text
+    assert turn.review.outcome is Outcome.FIXED and "112" in turn.reply.text
 
 
 async def test_the_urgency_model_replaces_a_draft_that_is_still_being_written(tmp_path: Path) -> None:
@@ -238,14 +238,6 @@ async def test_the_urgency_model_replaces_a_draft_that_is_still_being_written(tm
     app = application(tmp_path, Split())  # type: ignore[arg-type]
     turn = await asyncio.wait_for(app.engine.respond(app.engine.start(), "the cat goes to my sister"), timeout=5)
     assert turn.urgency.level == "urgent" and turn.review.outcome is Outcome.FIXED
-
-
-async def test_a_failing_urgency_layer_lowers_nothing(tmp_path: Path) -> None:
-    """The level the rules found stands when the urgency model fails."""
-    engine = engine_over(tmp_path, scripted({"urgency": ModelUnavailable()}))
-    turn = await engine.respond(engine.start(), "I feel hopeless and everything is too much")
-    assert turn.urgency.level == "concern"
-    assert any(layer.failed for layer in turn.urgency.layers)
 
 
 async def test_handoff_needs_consent_and_answers_the_question_there(tmp_path: Path) -> None:

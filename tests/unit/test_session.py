@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
-import time
+import asyncio
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,32 +15,37 @@ from adapters.counting import UrgentCounts
 from adapters.session import Outgoing, Session, SessionState
 from bots.compose import Application
 from bots.settings import CafiSettings
+from engine.exceptions import ModelUnavailable
+from engine.models.protocol import Completion
 from engine.models.scripted import ScriptedModel
 from engine.settings import ModelSettings
-from engine.types import LayerResult, Urgency, UrgencyLevel
+from engine.types import DangerAnswer, Help
 from engine.urgency.person import about_another
 from tests.fakes.openai_server import OpenAIServer, empty, half_answer, html, stall, status
-from tests.team import CITED, application, knowledge_folder, scripted
+from tests.team import CALM, CITED, application, knowledge_folder, scripted
 
 ROOT = Path(__file__).resolve().parents[2]
 URGENT = "i am going to kill myself tonight"
 HARMLESS = "what are the voices?"
 
 
-async def turn(session: Session, state: SessionState, message: str) -> tuple[list[Outgoing], SessionState]:
-    shown = [one async for one in session.handle(state, message)]
-    assert shown[-1].state is not None and shown[-1].turn is not None
-    return shown, shown[-1].state
+async def turn(session: Session, state: SessionState, message: str) -> tuple[Outgoing, SessionState]:
+    shown = await session.handle(state, message)
+    assert shown.state is not None and shown.turn is not None
+    return shown, shown.state
 
 
-async def test_the_referral_leaves_before_a_slow_model_is_asked(tmp_path: Path) -> None:
-    """With a model that takes thirty seconds the first message, the referral, is there at once."""
-    session = application(tmp_path, ScriptedModel(lambda prompt: CITED, latency=30)).session
-    state = session.start()
-    begun = time.perf_counter()
-    first = await anext(aiter(session.handle(state, URGENT)))
-    assert first.referral and "112" in first.text
-    assert time.perf_counter() - begun < 5  # benchmarks/referral.py measures it; this only excludes a model call
+SUSPICIOUS = "i have put everything in order and written to everybody, now i am calm and it is over tonight"
+"""What the classifier shipped here takes for danger, and no phrase of the floor is."""
+
+
+async def test_the_referral_comes_without_a_model_being_asked(tmp_path: Path) -> None:
+    """With a model that takes thirty seconds the referral is there at once, and the model has not been asked."""
+    model = ScriptedModel(lambda prompt: CITED, latency=30)
+    session = application(tmp_path, model).session
+    async with asyncio.timeout(5):  # benchmarks/referral.py measures it; this only excludes a model call
+        shown, _ = await turn(session, session.start(), URGENT)
+    assert shown.referral and "112" in shown.text and not model.prompts
 
 
 BROKEN = {
@@ -61,7 +68,7 @@ async def test_the_referral_survives_every_failure_of_the_model(tmp_path: Path, 
         app = Application(settings=settings)
         async with app.closing:
             shown, _ = await turn(app.session, app.session.start(), URGENT)
-    assert shown[0].referral and "112" in shown[0].text
+    assert shown.referral and "112" in shown.text
 
 
 async def test_a_repeat_fades_to_a_line_and_comes_back_whole_after_a_set_number(tmp_path: Path) -> None:
@@ -70,61 +77,126 @@ async def test_a_repeat_fades_to_a_line_and_comes_back_whole_after_a_set_number(
     state, whole = session.start(), []
     for _ in range(9):
         shown, state = await turn(session, state, URGENT)
-        assert "112" in shown[0].text
-        whole.append("\n" in shown[0].text)
+        assert "112" in shown.text
+        whole.append("\n" in shown.text)
     assert whole == [True, False, False, False, True, False, False, False, True]
-
-
-async def test_the_whole_text_comes_back_on_escalation(tmp_path: Path) -> None:
-    """After a calmer turn an urgent message gets the whole text again, however short ago the last one was."""
-    session = application(tmp_path).session
-    _, state = await turn(session, session.start(), URGENT)
-    _, state = await turn(session, state, HARMLESS)
-    shown, _ = await turn(session, state, URGENT)
-    assert "\n" in shown[0].text
 
 
 async def test_an_urgent_turn_replaces_the_answer_and_history_keeps_what_was_shown(tmp_path: Path) -> None:
     """Nothing but the referral is shown, and the conversation remembers just that."""
     session = application(tmp_path).session
     shown, state = await turn(session, session.start(), URGENT)
-    assert [one.referral for one in shown] == [True, True] and shown[1].text == ""
-    assert state.conversation.messages[-1].content == shown[0].text
-    assert shown[-1].turn is not None and shown[-1].turn.reply.text == shown[0].text
+    assert shown.referral and not shown.citations
+    assert state.conversation.messages[-1].content == shown.text
+    assert shown.turn is not None and shown.turn.reply.text == shown.text
 
 
-async def test_concern_keeps_the_answer_and_adds_one_line(tmp_path: Path) -> None:
-    """Distress without danger is answered, with one line of contacts below."""
+async def test_what_is_said_right_after_a_disclosure_is_not_answered_as_if_nothing_had_been_said(
+    tmp_path: Path,
+) -> None:
+    """The next question gets help and whether the person is safe; the one after it an answer with the line of contacts."""
     session = application(tmp_path).session
-    shown, _ = await turn(session, session.start(), "I feel hopeless, what are the voices?")
-    assert len(shown) == 1 and shown[0].citations == ("voices",)
-    answer, line = shown[0].text.rsplit("\n\n", 1)
+    _, state = await turn(session, session.start(), URGENT)
+    shown, state = await turn(session, state, HARMLESS)
+    assert shown.referral and "Are you safe right now?" in shown.text and not shown.citations
+    shown, _ = await turn(session, state, HARMLESS)
+    answer, line = shown.text.rsplit("\n\n", 1)
     assert "Voices are sounds" in answer and "112" in line and "\n" not in line
 
 
-async def test_who_says_they_are_safe_gets_an_answer_with_the_contacts_in_view(tmp_path: Path) -> None:
-    """ "This was a question, I am safe" answers the message the referral replaced and keeps the contacts below."""
+async def test_a_suspicion_gets_the_answer_and_the_check_question(tmp_path: Path) -> None:
+    """Without a model, what only the classifier hears is answered, and asked about in one calm sentence."""
     session = application(tmp_path).session
-    _, state = await turn(session, session.start(), "the voices tell me to kill myself")
-    assert state.unanswered
-    shown = [one async for one in session.answer_safely(state)]
-    assert "Voices are sounds" in shown[-1].text and "112" in shown[-1].text
-    assert shown[-1].state is not None and shown[-1].state.unanswered == ""
+    shown, _ = await turn(session, session.start(), f"{HARMLESS} {SUSPICIOUS}")
+    assert not shown.referral and shown.turn is not None and shown.turn.help is Help.QUESTION
+    assert shown.text.endswith("?") and shown.text.rsplit("\n\n", 1)[1].startswith("May I ask you directly")
+
+
+@pytest.mark.parametrize(
+    ("said", "help_shown", "words"),
+    [
+        ("yes", Help.REFERRAL, "112"),
+        ("Ja!", Help.REFERRAL, "112"),
+        ("No.", Help.NONE, "I will not keep asking"),
+        ("nein danke", Help.NONE, "I will not keep asking"),
+        ("it is about somebody else", Help.REFERRAL, "the person you are worried about"),
+    ],
+)
+async def test_typed_answers_to_the_check_question_work(
+    tmp_path: Path, said: str, help_shown: Help, words: str
+) -> None:
+    """A yes, a no or "somebody else" in few words of any language does what the button does."""
+    session = application(tmp_path).session
+    _, state = await turn(session, session.start(), SUSPICIOUS)
+    shown, _ = await turn(session, state, said)
+    assert shown.turn is not None and shown.turn.help is help_shown and words in shown.text
+
+
+async def test_a_no_is_only_an_answer_when_something_was_asked(tmp_path: Path) -> None:
+    """Without an open question a yes or a no is a message like any other."""
+    session = application(tmp_path).session
+    for said in ("yes", "no", "I am safe"):
+        shown, _ = await turn(session, session.start(), said)
+        assert "I will not keep asking" not in shown.text and not shown.referral
+
+
+async def test_who_says_they_are_safe_gets_an_answer_with_the_contacts_in_view(tmp_path: Path) -> None:
+    """ "It was a question, I am safe" answers the message the referral replaced and keeps the contacts below."""
+    session = application(tmp_path).session
+    _, state = await turn(session, session.start(), "what are the voices that keep telling me to kill")
+    assert state.conversation.danger.held
+    shown = await session.answered(state, DangerAnswer.SAFE)
+    assert "Voices are sounds" in shown.text and "112" in shown.text
+    assert shown.state is not None and shown.state.conversation.danger.told is None
 
 
 async def test_being_safe_without_a_question_shows_the_contacts(tmp_path: Path) -> None:
     """Without a message to answer, the choice shows the contacts and asks nothing."""
     session = application(tmp_path).session
-    shown = [one async for one in session.answer_safely(session.start())]
-    assert len(shown) == 1 and "112" in shown[0].text
+    shown = await session.answered(session.start(), DangerAnswer.SAFE)
+    assert "112" in shown.text and not shown.referral
 
 
-async def test_an_unsure_layer_shows_the_referral_when_no_model_can_be_asked(tmp_path: Path) -> None:
-    """With every model layer down and a layer without one at `concern`, the whole referral is shown beside the answer."""
-    session = application(tmp_path, ScriptedModel([])).session
-    shown, _ = await turn(session, session.start(), "I feel hopeless, what are the voices?")
-    assert [one.referral for one in shown] == [True, False]
-    assert "Voices are sounds" in shown[1].text
+@pytest.mark.parametrize("judge", [ModelUnavailable(), "no json", {"level": "perhaps"}])
+async def test_a_judge_that_fails_leaves_the_answer_with_the_check_question(tmp_path: Path, judge: Any) -> None:
+    """An unreachable judge, and one that answers something else, decides nothing: the suspicion is asked about."""
+    session = application(tmp_path, scripted({"urgency": judge})).session
+    shown, _ = await turn(session, session.start(), SUSPICIOUS)
+    assert shown.turn is not None and shown.turn.help is Help.QUESTION
+    assert shown.text.endswith("?") and not shown.referral
+
+
+async def test_a_judge_that_is_late_leaves_the_answer_with_the_check_question(tmp_path: Path) -> None:
+    """The answer does not wait for a judge beyond its time."""
+    quick, slow = scripted({}), ScriptedModel(lambda prompt: CITED, latency=30)
+
+    class Split:
+        async def complete(self, prompt: Any, ledger: Any) -> Completion:
+            return await (slow if prompt.role == "urgency" else quick).complete(prompt, ledger)
+
+    app = application(tmp_path, Split())  # type: ignore[arg-type]
+    hurried = app.assistant_settings(app.settings.assistant).limits.model_copy(update={"urgency_seconds": 0.2})
+    engine = app.engine
+    known = engine.assistants[engine.default]
+    settings = known.settings.model_copy(update={"limits": hurried})
+    engine = replace(engine, assistants={engine.default: replace(known, settings=settings)})
+    async with asyncio.timeout(20):
+        done = await engine.respond(engine.start(), SUSPICIOUS)
+    assert done.help is Help.QUESTION and any(one.failed for one in done.urgency.layers)
+
+
+async def test_a_judge_that_answers_settles_a_suspicion(tmp_path: Path) -> None:
+    """With the judge's `none` the answer comes alone, whatever the classifier had heard."""
+    session = application(tmp_path, scripted({})).session
+    shown, _ = await turn(session, session.start(), SUSPICIOUS)
+    assert shown.turn is not None and shown.turn.help is Help.NONE
+
+
+async def test_the_judge_may_ask(tmp_path: Path) -> None:
+    """A judge that cannot tell has the check question asked."""
+    session = application(tmp_path, scripted({"urgency": {**CALM, "level": "concern", "kind": "dying"}})).session
+    shown, _ = await turn(session, session.start(), HARMLESS)
+    assert shown.turn is not None and shown.turn.help is Help.QUESTION and "ending your life" in shown.text
 
 
 async def test_the_country_and_language_that_were_chosen_are_used(tmp_path: Path) -> None:
@@ -132,7 +204,7 @@ async def test_the_country_and_language_that_were_chosen_are_used(tmp_path: Path
     session = application(tmp_path).session
     state = SessionState(conversation=session.start().conversation, country="no", language="nb")
     shown, _ = await turn(session, state, URGENT)
-    assert shown[0].text.startswith("Ring 113")
+    assert "113" in shown.text.split("\n")[0] and shown.text.startswith("Det høres veldig tungt ut")
 
 
 @pytest.mark.parametrize(
@@ -157,8 +229,8 @@ def test_whom_a_message_is_about(message: str, another: bool) -> None:
 async def test_somebody_worried_gets_the_text_for_them(tmp_path: Path) -> None:
     """The referral speaks of the person somebody is worried about."""
     session = application(tmp_path).session
-    shown, _ = await turn(session, session.start(), "my brother says he wants to kill himself")
-    assert "the person you are worried about" in shown[0].text
+    shown, _ = await turn(session, session.start(), "my brother took all of his pills")
+    assert "the person you are worried about" in shown.text
 
 
 async def test_the_answer_reaches_the_model_path_too(tmp_path: Path) -> None:
@@ -166,29 +238,7 @@ async def test_the_answer_reaches_the_model_path_too(tmp_path: Path) -> None:
     model = scripted({"urgency": {"delusional_framing": False, "level": "urgent"}})
     session = application(tmp_path, model).session
     shown, state = await turn(session, session.start(), HARMLESS)
-    assert len(shown) == 1 and shown[0].referral and state.was_urgent
-
-
-def layer(name: str, level: str, **flags: bool) -> LayerResult:
-    return LayerResult(layer=name, level=UrgencyLevel(level), **flags)
-
-
-@pytest.mark.parametrize(
-    ("layers", "level"),
-    [
-        ((layer("rules", "none"), layer("classifier", "concern", unsure=True)), "concern"),
-        ((layer("classifier", "concern", unsure=True), layer("llm", "none", settles=True)), "none"),
-        ((layer("classifier", "concern", unsure=True), layer("llm", "none", failed=True)), "concern"),
-        ((layer("classifier", "concern", unsure=True), layer("llm", "none", settles=True, failed=True)), "concern"),
-        ((layer("rules", "concern"), layer("llm", "none", settles=True)), "concern"),
-        ((layer("rules", "urgent"), layer("llm", "none", settles=True)), "urgent"),
-        ((layer("classifier", "urgent"), layer("llm", "none", settles=True)), "urgent"),
-        ((layer("classifier", "concern", unsure=True), layer("llm", "urgent", settles=True)), "urgent"),
-    ],
-)
-def test_the_highest_level_wins_and_only_doubt_can_be_settled(layers: tuple[LayerResult, ...], level: str) -> None:
-    """Nothing lowers what a layer is sure of; a judge that did answer settles what the classifier was unsure about."""
-    assert Urgency.of(layers).level == level
+    assert shown.referral and state.conversation.danger.told == 0
 
 
 def test_counts_are_weeks_and_platforms_and_small_ones_are_held_back() -> None:
@@ -209,24 +259,9 @@ def calls(tree: ast.AST, name: str) -> int:
     )
 
 
-def test_every_place_that_ends_a_turn_passes_the_referral_step() -> None:
-    """Only the session asks the engine for a turn, and each of its turns ends in `_last` or after "I am safe"."""
+def test_only_the_session_asks_the_engine_for_a_turn() -> None:
+    """No adapter and no command goes past the place where referrals are chosen and counted."""
     for folder in ("adapters", "bots"):
         for path in (ROOT / folder).rglob("*.py"):
             if path.name != "session.py":
                 assert calls(ast.parse(path.read_text(encoding="utf-8")), "respond") == 0, path
-    session = ast.parse((ROOT / "adapters" / "session.py").read_text(encoding="utf-8"))
-    methods = {
-        node.name: node for node in ast.walk(session) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
-    }
-    asking = [name for name, node in methods.items() if calls(node, "respond")]
-    assert asking == ["handle", "answer_safely"]
-    yields = [node for node in ast.walk(methods["handle"]) if isinstance(node, ast.Yield)]
-    last = max(yields, key=lambda node: node.lineno).value
-    assert isinstance(last, ast.Call) and isinstance(last.func, ast.Attribute) and last.func.attr == "_last"
-    assert [name for name, node in methods.items() if calls(node, "_ended")] == ["answer_safely", "_last"]
-    assert calls(methods["_last"], "_referral_text") == 1 and calls(methods["answer_safely"], "safe_noted") == 1
-    makes = [name for name, node in methods.items() if any(
-        isinstance(one, ast.keyword) and one.arg == "state" for one in ast.walk(node)
-    )]  # fmt: skip
-    assert makes == ["_ended"], "only `_ended` makes the message that carries the state after a turn"

@@ -83,7 +83,8 @@ def test_the_kind_of_a_phrase_comes_with_the_finding() -> None:
 
 
 @pytest.mark.parametrize(
-    "phrase", ["die", "*", "a* die", "... die", "die ...", "a ... b ... c", "(a|b) die", "d*e now", "a. die", "{x} die", ""]
+    "phrase",
+    ["die", "*", "a* die", "... die", "die ...", "a ... b ... c", "(a|b) die", "d*e now", "a. die", "{x} die", ""],
 )
 def test_a_phrase_is_nothing_but_words(tmp_path: Path, phrase: str) -> None:
     """A pattern that nobody could read aloud is refused with its file."""
