@@ -48,7 +48,14 @@ def moderation(chats: Chats, platform: str = PLATFORM) -> Moderation:
     return Moderation(
         engine=engine,
         standings=standings,
-        queue=ReviewQueue(store=store, audit=audit, minutes=settings.review_minutes, now=chats.clock),
+        queue=ReviewQueue(
+            store=store,
+            audit=audit,
+            minutes=settings.review_minutes,
+            most=settings.reviews,
+            most_a_member=settings.reviews_a_member,
+            now=chats.clock,
+        ),
         posts=PostStore(database=chats.database, keyring=chats.keyring, now=chats.clock),
         drafting=Drafting(engine=engine, referrals=chats.application.referrals, recheck=recheck),
         recheck=recheck,

@@ -91,6 +91,8 @@ class ModerationSettings(Strict):
 
     mode: Literal["open", "flagged", "all"] = Field(default="open", description="until moderators choose another")
     review_minutes: int = Field(default=60, ge=1, le=24 * 60, description="how long a reply waits for a moderator")
+    reviews: int = Field(default=50, ge=1, description="how many replies wait for a moderator at a time")
+    reviews_a_member: int = Field(default=3, ge=1, description="how many of them one member has asked for")
     member_roles: tuple[int, ...] = Field(default=(), description="who is answered; none: everybody")
     audit_days: int = Field(default=365, ge=1, description="how long it is kept what moderators did")
     file: Path = Field(default=Path("var") / "standing.json", description="where a pause is found after a restart")

@@ -1,4 +1,4 @@
-"""What waits to be shown to one person alone, where a message gave no way to show it to nobody else."""
+"""What waits to be shown to one person alone, where there was no way to show it to nobody else."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Pending:
     _kept: OrderedDict[ChatIdentity, list[Waiting]] = field(default_factory=OrderedDict)
 
     def add(self, incoming: Incoming, showing: Showing) -> None:
-        """Keep a showing until its person presses the button."""
+        """Keep a showing until its person presses the button, or does anything else."""
         waiting = self._kept.setdefault(own(incoming.identity), [])
         waiting.append((incoming, showing))
         del waiting[:-_EACH]
@@ -34,6 +34,14 @@ class Pending:
     def take(self, identity: ChatIdentity) -> list[Waiting]:
         """What waits for a person, who now sees it."""
         return self._kept.pop(own(identity), [])
+
+    def take_unnamed(self, identity: ChatIdentity) -> list[Waiting]:
+        """What waits for a person without any button that would tell others of it."""
+        waiting = self.take(identity)
+        for incoming, showing in waiting:
+            if not showing.unnamed:
+                self.add(incoming, showing)
+        return [one for one in waiting if one[1].unnamed]
 
     def drop(self, identity: ChatIdentity) -> None:
         """The person has erased everything."""

@@ -28,6 +28,7 @@ _PUT_IN: Mapping[str, frozenset[str]] = {
     "asked": frozenset({"person"}),
     "answer_for": frozenset({"person"}),
     "paused": frozenset({"emergency"}),
+    "crisis_note": frozenset({"count"}),
     "missing_permissions": frozenset({"place", "permissions"}),
 }
 

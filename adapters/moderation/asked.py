@@ -9,11 +9,11 @@ from engine.text import clean
 MOST = 300
 GONE = "…"
 _NAMING = re.compile(
-    r"""<[@#:a]?[^<>\s]{1,80}>          # the platform's mentions, channels, emoji
-      | (?:https?://|www\.)\S+           # links
-      | \S+@\S+                          # e-mail addresses
-      | (?<!\w)[@#]\S+                   # names by which somebody is called
-      | [+(]?\d[\d\s()./-]{3,}\d         # numbers of five digits and more
+    r"""<[@#:a]?[^<>\s]{1,80}>                      # the platform's mentions, channels, emoji
+      | [^\W_][\w+.-]{0,30}://\S+                   # links
+      | \S*[@#]\S+ | \S+\ \#\ ?\d{4}\b             # e-mail addresses, names by which somebody is called
+      | (?<![\w.])(?:\w[\w-]{0,62}\.)+[^\W\d_]{2,}(?:[/?:]\S*)?           # domains
+      | [+(]?\d(?:(?:(?![,;:!?])[\W_]){0,3}\d){4,}  # numbers of five digits and more, however they are divided
     """,
     re.X,
 )

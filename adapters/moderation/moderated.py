@@ -157,13 +157,15 @@ class ModeratedChat(Chat):
         reason = None if incoming.private or showing.private else reason_to_wait(standing.mode, turn)
         if reason is None:
             return None
-        text = self.said(state).waiting.format(minutes=self.queue.minutes)
+        said = self.said(state)
+        text = (said.waiting_seen if incoming.seen else said.waiting).format(minutes=self.queue.minutes)
         try:
-            await self.queue.hold(self._review(before, incoming, showing, turn, reason, text))
+            if not await self.queue.hold(self._review(before, incoming, showing, turn, reason, text)):
+                text = said.full
         except StorageError:
             # It can neither wait nor be shown unread; nothing of this turn is remembered.
             return replace(self.sorry(before), state=before)
-        return self._line(showing, text)
+        return replace(self._line(showing, text), unnamed=not incoming.seen)
 
     def _for_whom(self, showing: Showing, turn: Turn) -> Showing:
         """An answer that goes past moderators because it names help goes to its asker alone."""
@@ -200,7 +202,11 @@ class ModeratedChat(Chat):
     # --- What has waited --------------------------------------------------------------------------------------------
 
     async def _decided(self, state: ChatState, incoming: Incoming) -> Showings:
-        """A reply that waited, or why it does not come."""
+        """A reply that waited, or why it does not come.
+
+        What was asked where nobody saw it comes to its asker alone: shown in the open, it would tell moderators who
+        has asked the question that they have just read.
+        """
         decided, said = self.queue.store.open_decided(incoming), self.said(state)
         if decided is None:
             yield Showing(state=state)
@@ -211,13 +217,16 @@ class ModeratedChat(Chat):
                 text=f"{first}\n\n{text}",
                 buttons=review.buttons,
                 pictures=review.pictures,
+                private=not review.incoming.seen,
+                unnamed=not review.incoming.seen,
                 state=_restored(state, decided, text),
                 turn=_as_turn(state.session.conversation, decided, text),
             )
         else:
             line = said.discarded if decided.outcome is Outcome.DISCARDED else said.expired
             contacts = self.session.referral(state.session).brief()
-            yield Showing(text=line.format(contacts=contacts), private=True, state=state)
+            unnamed = not decided.review.incoming.seen
+            yield Showing(text=line.format(contacts=contacts), private=True, unnamed=unnamed, state=state)
 
 
 def _asked(conversation: Conversation) -> str:

@@ -6,12 +6,13 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from pydantic import TypeAdapter, ValidationError
 from sqlalchemy import Connection, delete, insert, select, update
 
+from adapters.chat.identity import ChatIdentity
 from adapters.chat.incoming import Incoming
 from adapters.chat.showing import Button, Picture
 from adapters.chat.state import Answered
@@ -55,6 +56,11 @@ class Review:
     buttons: tuple[tuple[Button, ...], ...] = ()
     pictures: tuple[Picture, ...] = ()
     notes: tuple[int, ...] = ()
+
+    @property
+    def member(self) -> ChatIdentity:
+        """The person in their community, whichever thread they asked in."""
+        return replace(self.incoming.identity, thread="")
 
     @property
     def shown(self) -> str:

@@ -24,6 +24,8 @@ class MemberTexts(Strict):
     paused: str
     blocked: str
     waiting: str
+    waiting_seen: str
+    full: str
     approved: str
     edited: str
     discarded: str
@@ -105,6 +107,7 @@ class ModeratorTexts(Strict):
     post_draft: str
     post_one: str
     post_two: str
+    post_other: str
     post_refused: str
     no_desk: str
     post_shown: str
@@ -115,6 +118,8 @@ class ModeratorTexts(Strict):
     dropped: str
     poll_started: str
     poll_unfit: str
+    poll_draft: str
+    poll_refused: str
     not_allowed: str
 
 
