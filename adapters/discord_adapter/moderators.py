@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 import discord
@@ -47,7 +47,7 @@ def lacking(channel: discord.abc.GuildChannel | discord.Thread, mode: str) -> li
 class Moderators:
     """Says little, and nothing about anybody. `channel`: None where there is none; then the log is told of rights.
 
-    That help was shown is told as a sum, every `sum_seconds`, of the round before the one that has just ended: a note in
+    That help was shown is told as a sum after each `pause`, of the round before the one that has just ended: a note in
     the same second as somebody's question would say whose it was.
     """
 
@@ -57,7 +57,7 @@ class Moderators:
     channel: int | None = None
     crisis_notes: bool = False
     clock: Callable[[], float] = time.monotonic
-    sum_seconds: float = TELL_EVERY
+    pause: Callable[[], Awaitable[None]] = lambda: asyncio.sleep(TELL_EVERY)
     _told: dict[tuple[int, str], float] = field(default_factory=dict)
     _shown: int = 0
     _before: int = 0
@@ -71,7 +71,7 @@ class Moderators:
     async def run(self) -> None:
         """Tell sums until it is cancelled; rounds begin with the bot, never with what is counted."""
         while self.crisis_notes and self.channel is not None:
-            await asyncio.sleep(self.sum_seconds)
+            await self.pause()
             count, self._before, self._shown = self._before, self._shown, 0
             if count:
                 await self._say(self.texts.crisis_note.format(count=count))

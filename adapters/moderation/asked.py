@@ -19,6 +19,11 @@ _NAMING = re.compile(
 )
 
 
+def naming(text: str) -> tuple[str, ...]:
+    """The mentions, links, addresses, names of accounts and long numbers of a text."""
+    return tuple(found[0] for found in _NAMING.finditer(clean(text).text))
+
+
 def as_shown(question: str) -> str:
     """A question without mentions, links, addresses and long numbers, on one line and cut short.
 

@@ -113,9 +113,10 @@ audit = Table(
     Column("action", Text, nullable=False),
     Column("moderator", LargeBinary(16), nullable=False, comment="pseudonym for this table alone; empty for nobody"),
     Column("target", Text, nullable=False, comment="kind of thing, never which one"),
+    Column("sealed", LargeBinary, comment="what was posted for everybody, sealed under the operator's secret"),
     info={
         "of_a_chat": False,
-        "because": "it tells what moderators did, for whom a community answers; no row leads to a member or a message",
+        "because": "it tells what moderators did, for whom a community answers; no row leads to a member or their words",
     },
 )
 posts = Table(

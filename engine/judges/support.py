@@ -63,6 +63,25 @@ def content_stems(folded: str, lexicon: Lexicon) -> list[str]:
     ]
 
 
+def strange_words(text: str, known: Iterable[str], lexicon: Lexicon) -> tuple[str, ...]:
+    """The words of a text, as written, that say something and stand in none of the known texts, as such or as a synonym.
+
+    Figures are words here; what says little in any text is not.
+    """
+    there = {one for each in known for one in _saying(fold(each), lexicon)}
+    found: dict[str, None] = {}
+    for word in words(text):
+        missing = set(_saying(fold(word), lexicon)) - there - lexicon.light
+        if missing:
+            found[word] = None
+    return tuple(found)
+
+
+def _saying(folded: str, lexicon: Lexicon) -> list[str]:
+    figures = [word for word in words(folded) if word[0].isdigit()]
+    return content_stems(folded, lexicon) + figures
+
+
 class SourceIndex:
     """The cited sources of one draft, ready to be searched for support."""
 
