@@ -119,7 +119,7 @@ async def test_what_is_said_of_a_review_fits_how_it_was_asked(tmp_path: Path, la
             texts = room.moderation.texts[language].members
             by_command = texts.waiting.format(minutes=60)
             welcome = await room.anna.slash(room.channel, "ask", question="hello").reply()
-            await room.anna.press(welcome, bot.chat.languages.texts[language].buttons["consent"]).reply(number=2)
+            await room.anna.press(welcome, bot.chat.languages.texts[language].buttons.consent).reply(number=2)
             await fake.settled()
             assert by_command in await said(room.anna.slash(room.channel, "ask", question="what are the voices?"))
             room.anna.write(room.channel, f"{fake.bot.mention} what are the voices?")
