@@ -111,7 +111,7 @@ DECIDED = {
 
 @pytest.mark.parametrize("language", ["en", "de", "es", "fr", "nb"])
 async def test_what_is_said_of_a_review_fits_how_it_was_asked(tmp_path: Path, language: str) -> None:
-    """By command: not who asked, and for the asker alone; by mention: that everybody here sees who asked. In each language."""
+    """By command: not who asked, and for the asker alone; by mention: that everybody here sees it; in each language."""
     locale = {"en": "en-GB", "es": "es-ES", "nb": "no"}.get(language, language)
     async with DiscordServer() as fake:
         room = Community(fake, locale=locale)
@@ -444,7 +444,7 @@ async def test_everybody_can_read_what_moderators_read(tmp_path: Path) -> None:
             assert "Moderators: Nothing at the moment" in await said(room.anna.slash(room.channel, "whocanread"))
             assert "review all" in await said(room.mia.slash(room.channel, "mod mode", mode="all"))
             now = await said(room.anna.slash(room.channel, "whocanread"))
-            assert "They read every answer from the channels" in now and "its answer comes to you alone" in now
+            assert "They read every answer from the channels" in now and "comes to you alone" in now
             assert "stands there under your name" in now
             assert "waits for a moderator" in await said(room.anna.slash(room.channel, "privacy"))
 
