@@ -75,7 +75,6 @@ class DiscordTexts(Strict):
     crisis_note: str
     crisis_note_notice: str
     missing_permissions: str
-    votes_visible: str
 
     @model_validator(mode="after")
     def _complete(self) -> DiscordTexts:

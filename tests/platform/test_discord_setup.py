@@ -11,7 +11,7 @@ from bots.discord_commands import set_up
 from bots.rehearsing.discord_world import DiscordServer, Permission
 from bots.settings import DiscordSettings
 from engine.exceptions import ConfigurationError
-from tests.discord import NEEDED, Room, pinged, running
+from tests.discord import NEEDED, Room
 from tests.telegram import chats_in
 
 
@@ -46,25 +46,3 @@ async def test_setup_names_an_intent_that_is_off_and_a_token_that_is_wrong(tmp_p
         with pytest.raises(ConfigurationError) as error:
             await set_up(application(fake, tmp_path, token="other.token.x"))
         assert error.value.key == "discord.token"
-
-
-async def test_a_community_poll_says_that_votes_are_seen(tmp_path: Path) -> None:
-    """Discord's own poll comes with the notice above it, and pings nobody."""
-    from adapters.discord_adapter.community_poll import community_poll
-
-    async with DiscordServer() as fake:
-        room = Room(fake)
-        fake.set_permissions(room.guild, room.guild.role("CAFI"), NEEDED | Permission.SEND_POLLS)
-        async with running(fake, tmp_path) as bot:
-            await community_poll(
-                bot.wire,
-                room.channel.id,
-                "Which day @everyone?",
-                ("Monday", "Friday"),
-                hours=24,
-                texts=bot.languages.choose("en"),
-            )
-            (shown,) = fake.bot_messages(room.channel)
-            assert shown.content == "This is a poll of the community. Everybody here can see who voted for what."
-            assert shown.poll is not None and shown.poll.answers == ["Monday", "Friday"]
-        assert not pinged(fake)
