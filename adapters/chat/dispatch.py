@@ -129,11 +129,11 @@ class Dispatch:
         return kept, refused
 
     def _refuse(self, incoming: Incoming) -> None:
-        line = self._lines.get(incoming.identity)
-        state = line.kept.state if line and line.kept else None
-        showing = self.chat.refuse(state or self.chat.start(incoming), incoming)
-        if showing.referral or self.limits.may_tell(incoming.identity):
-            self._later(self._shown(incoming, showing))
+        """Say so, once in a while; reading what is refused would make everybody else wait for a flood."""
+        if self.limits.may_tell(incoming.identity):
+            line = self._lines.get(incoming.identity)
+            state = line.kept.state if line and line.kept else None
+            self._later(self._shown(incoming, self.chat.refuse(state or self.chat.start(incoming))))
 
     def apologise(self, incoming: Incoming) -> None:
         """Tell somebody that nothing can be stored now, and where help is; once in a while.
@@ -144,9 +144,12 @@ class Dispatch:
         if this in self._told_trouble:
             return
         self._told_trouble.add(this)
-        showing = self.chat.cannot_take(incoming)
+        self._later(self._apology(incoming))
+
+    async def _apology(self, incoming: Incoming) -> None:
+        showing = await self.chat.cannot_take(incoming)
         if showing.referral or self.limits.may_tell(incoming.identity):
-            self._later(self._shown(incoming, showing))
+            await self._shown(incoming, showing)
 
     async def aclose(self, seconds: float = 10.0) -> None:
         """Let turns that run come to their end for some seconds; what is left stays on disk."""
