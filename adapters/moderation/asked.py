@@ -11,7 +11,7 @@ GONE = "…"
 _NAMING = re.compile(
     r"""<[@#:a]?[^<>\s]{1,80}>          # the platform's mentions, channels, emoji
       | (?:https?://|www\.)\S+           # links
-      | \S+@\S+                          # e-mail addresses
+      | [^\s@]{1,64}@\S+                 # e-mail addresses; longer names there are none (RFC 5321)
       | (?<!\w)[@#]\S+                   # names by which somebody is called
       | [+(]?\d[\d\s()./-]{3,}\d         # numbers of five digits and more
     """,

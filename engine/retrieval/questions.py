@@ -34,13 +34,13 @@ _ASKING = (
     r"|were|will|would|has|have|may|might|must|isn't|aren't|don't|doesn't|can't|won't|shouldn't|any)"
 )
 _JOINED = re.compile(
-    rf"(?:[,;:]\s*|\s+[-–—]+\s+|\s+)(?:and|but|or|&|\+|plus|then|also|so)"
+    rf"(?:[,;:]\s*+|(?<!\s)\s++(?:[-–—]++\s++)?)(?:and|but|or|&|\+|plus|then|also|so)"
     rf"(?:\s+(?:also|then|if so|again))?[,:]?\s+(?={_ASKING}\b)",
     re.I,
 )
 _COMMA = re.compile(rf"[,;]\s+(?={_ASKING}\s+\w+\s+\w+)", re.I)
 _ASIDE = re.compile(
-    r"(?:[,;.]\s*|\s+)(?:and\s+|but\s+)?(?:also|plus|another thing|one more thing|by the way|btw|ps"
+    r"(?:[,;.]\s*+|(?<!\s)\s++)(?:and\s+|but\s+)?(?:also|plus|another thing|one more thing|by the way|btw|ps"
     r"|second(?:ly)?|finally|oh and)"
     r"\b[,:]?\s+",
     re.I,
@@ -48,13 +48,13 @@ _ASIDE = re.compile(
 _LEADING = re.compile(
     r"^(?:(?:and|but|or|also|plus|then|so|oh|well|ok|btw|by the way|secondly|finally)\b[,:]?\s+)+", re.I
 )
-_HARD = re.compile(r"\?+[!?]*\s*|;\s+|!+\s+|\s*\|\s*|\s+/\s+|\n+")
+_HARD = re.compile(r"\?+[!?]*\s*|;\s+|(?<!!)!++\s++|(?:(?<!\s)\s++)?\|\s*+|(?<!\s)\s++/\s++|\n+")
 _TOPICS = re.compile(
     r"^(?:please\s+)?(?:(?:can|could) you\s+)?(?:tell me|talk|explain|info(?:rmation)?|questions?"
     r"|more|something|advice|i (?:want|need) to know|what)\s+(?:more\s+)?(?:about|on)\s+(?P<list>.+)$",
     re.I,
 )
-_BETWEEN_TOPICS = re.compile(r"\s*,\s*(?:and\s+)?|\s+(?:and|&|\+|as well as)\s+", re.I)
+_BETWEEN_TOPICS = re.compile(r"(?:(?<!\s)\s++)?,\s*+(?:and\s+)?|(?<!\s)\s++(?:and|&|\+|as well as)\s++", re.I)
 _BACK_POINTING = frozenset(("it", "this", "that", "them", "these", "those", "its", "one"))
 
 

@@ -46,7 +46,7 @@ for _first in (
     _LETTERS |= {_first + place: chr(ord("a") + place) for place in range(26)}
 
 _SPELT_OUT = re.compile(r"(?<![^\W_])(?:[^\W_][\s.*_\-/|,·~+]{1,3}){2,}[^\W_](?![^\W_])")
-_CHUNK = re.compile(r"[^\W_][^\W_@$!*#+€]*(?:[@$!*#+€]+[^\W_]+)*|[$@][^\W_]+(?:[@$!*#+€]+[^\W_]+)*|\?+\s*$")
+_CHUNK = re.compile(r"[^\W_][^\W_@$!*#+€]*(?:[@$!*#+€]+[^\W_]+)*|[$@][^\W_]+(?:[@$!*#+€]+[^\W_]+)*|(?<!\?)\?++\s*+$")
 _ELLIPSIS = re.compile(r"\.{2,}|…|\n+")
 _STRETCHED = re.compile(r"(.)\1+")
 _LEET = {"0": "o", "1": "il", "3": "e", "4": "a", "5": "s", "6": "g", "7": "t", "8": "b", "9": "g", "@": "a", "$": "s",
