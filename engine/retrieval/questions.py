@@ -8,10 +8,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import islice
 
 from engine.text import STOP_WORDS, fold, sentences, words
 
 MOST_PARTS = 6
+_MOST_BORDERS = 16
+"""At each the whole rest is looked at; somebody may send a thousand."""
 
 # Words that are no stop words to the judges but say nothing about the subject of a question.
 _FILLERS = """
@@ -131,10 +134,10 @@ def _clauses(text: str, subjects: Subjects) -> list[str]:
 
 
 def _cut(clause: str, border: re.Pattern[str], subjects: Subjects) -> list[str]:
-    """Cut at a border, but only between pieces that each have a subject of their own."""
+    """Cut at a border, but only between pieces that each have a subject of their own; at the first borders of many."""
     pieces: list[str] = []
     start = 0
-    for match in border.finditer(clause):
+    for match in islice(border.finditer(clause), _MOST_BORDERS):
         if subjects(clause[start : match.start()]) and subjects(clause[match.end() :]):
             pieces.append(clause[start : match.start()].strip())
             start = match.end()

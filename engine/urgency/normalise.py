@@ -92,6 +92,7 @@ class Normaliser:
         self._known = self._words | {word.replace("'", "") for word in STOP_WORDS} | _LONE_WORDS
         self._fuzzy = tuple(fuzzy)
         self._guess = lru_cache(maxsize=8192)(lambda chunk: tuple(self._guessed(chunk)))
+        self._longest = max(map(len, self._fuzzy), default=0) + 1  # one letter may be too many
         self._near = {shorter: word for word in self._fuzzy for shorter in (word, *_shortened(word))}
 
     def views(self, message: str) -> tuple[tuple[str, ...], ...]:
@@ -181,7 +182,7 @@ class Normaliser:
         return next((one for one in spelt if self._is_word(one)), word)
 
     def _nearest(self, word: str) -> str | None:
-        if len(word) < 5:
+        if not 5 <= len(word) <= self._longest:
             return None
         for shorter in (word, *_shortened(word)):
             near = self._near.get(shorter)
