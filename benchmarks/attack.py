@@ -71,7 +71,9 @@ def measure() -> Section:
         f"one address for {SECONDS} s: refused posts of {len(WORST[0]):,} characters, {45} at once, streams for made-up "
         "sessions, chats and long messages; another visitor's help meanwhile"
     )
-    sent: list[dict[str, Cell]] = [{"of the attacker": kind, "requests": number} for kind, number in sorted(done.items())]
+    sent: list[dict[str, Cell]] = [
+        {"of the attacker": kind, "requests": number} for kind, number in sorted(done.items())
+    ]
     return Section(name="attack", about=about, tables={"help": rows, "attack": sent}, targets=targets)
 
 

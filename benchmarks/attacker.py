@@ -30,7 +30,7 @@ WORST = (
     "a " * (LONG // 2),
     ("I hear voices at night and cannot sleep. What can I do? " * LONG)[:LONG],
 )
-"""The worst texts known of 4,000 characters: phrases begun and not ended, runs of signs, of breaks, letters apart, much to answer."""
+"""The worst texts known: phrases begun and not ended, runs of signs, of breaks, letters apart, much to answer."""
 
 
 class Attacker:

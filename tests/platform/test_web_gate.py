@@ -74,11 +74,13 @@ async def test_what_is_refused_is_not_read_and_gets_the_contacts(tmp_path: Path)
 
 async def test_messages_beyond_a_chats_limit_are_not_read_and_told_where_help_is(tmp_path: Path) -> None:
     """The sentence for too many messages names the emergency contact; what was refused is not read."""
-    async with running(tmp_path, sessions={"messages_a_minute": 3}) as bot, Browser(bot.address) as anna:
+    async with running(tmp_path, sessions={"messages_a_minute": 4}) as bot, Browser(bot.address) as anna:
         await anna.begin(country="uk")
         layer = noting(bot)
         await anna.ask(QUESTION)
         await anna.ask(DANGER)
+        await eventually(lambda: not bot.house.dispatch.busy)
+        await anna.get("/chat")
         assert "I did not keep the last one" in anna.words and "999" in anna.words.partition("keep the last one")[2]
         assert layer.read == [QUESTION]
 
@@ -184,9 +186,9 @@ def chat(name: str) -> ChatIdentity:
 
 async def test_a_board_that_is_needed_stays_and_one_that_goes_rings() -> None:
     """Busy boards and those with an open page outlast the bound; who waits at one that goes is woken."""
-    boards = Boards(most=2)
+    boards = Boards(most=3)
     busy, open_page, idle = (boards.get(chat(name)) for name in ("busy", "open", "idle"))
-    busy.working = 1
+    busy.working, boards.most = 1, 2
     with open_page.heard():
         bell = idle.bell
         for number in range(5):
