@@ -16,9 +16,9 @@ from itertools import count
 from engine.types import Conversation, Role, Urgency
 
 AT_ONCE = 400
-"""Characters, with those of the earlier messages that are read along; that many are read within a few milliseconds."""
+"""Characters, with those of the earlier messages that are read along; so few hold up nobody."""
 SOON_SECONDS = 0.15
-"""Half of what people notice as a wait; after it, contacts come before the reading is done."""
+"""After this long, contacts come before the reading is done."""
 PLACES = 32
 """Texts that may wait for the thread. Beyond, nothing that will not be answered is read: its writer gets the contacts."""
 _READ_ALONG = 6
