@@ -6,11 +6,14 @@ every message that ends a turn is made by `Session._last`, where the referral st
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, replace
+from contextlib import AbstractAsyncContextManager, nullcontext
+from dataclasses import dataclass, field, replace
 
 from adapters.counting import UrgentCounts
 from adapters.crisis import Referral, Referrals
+from adapters.reader import Reader
 from engine.engine import Engine, shown_as
 from engine.types import Conversation, Medium, Turn, Urgency, UrgencyLevel, Wish
 from engine.urgency.person import about_another
@@ -49,12 +52,18 @@ class Outgoing:
 
 @dataclass(frozen=True, kw_only=True)
 class Session:
-    """Runs turns of one chat over an engine; stateless itself. `counts` holds no more than weeks and platforms."""
+    """Runs turns of one chat over an engine; stateless itself. `counts` holds no more than weeks and platforms.
+
+    `reader` reads what people write, for all platforms; `places` are those of turns with a language model, given in
+    the order of asking, None for no bound.
+    """
 
     engine: Engine
     referrals: Referrals
     platform: str = "console"
     counts: UrgentCounts
+    reader: Reader = field(default_factory=Reader)
+    places: asyncio.Semaphore | None = None
 
     def start(self) -> SessionState:
         """A new chat."""
@@ -64,9 +73,17 @@ class Session:
         """The referral for what this person has set."""
         return self.referrals.choose(state.country, state.language)
 
-    def referral_now(self, state: SessionState, message: str) -> Outgoing | None:
-        """The whole referral for a message that will not be answered (now), where the fast layers call for one."""
-        if self.engine.assess_now(state.conversation, message).level is not UrgencyLevel.URGENT:
+    async def read(self, state: SessionState, message: str) -> Urgency:
+        """What the fast layers see in a message that will be answered."""
+        return await self.reader.read(self.engine.assess_now, state.conversation, message)
+
+    async def referral_now(self, state: SessionState, message: str) -> Outgoing | None:
+        """The whole referral for a message that will not be answered (now), where the fast layers call for one.
+
+        Also where there is no place or time to read it: help that was not needed does less harm than help that was missed.
+        """
+        found = await self.reader.read_soon(self.engine.assess_now, state.conversation, message)
+        if found is not None and found.level is not UrgencyLevel.URGENT:
             return None
         self.counts.add(self.platform)
         return Outgoing(text=self.referral(state).full(third_person=about_another(message)), referral=True)
@@ -76,15 +93,24 @@ class Session:
     ) -> AsyncIterator[Outgoing]:
         """Show what has to be shown for one message, the referral before any model is asked.
 
-        Yields one to three messages; the last one carries the turn and the state after it. `built_in`: no language
+        Yields one to four messages; the last one carries the turn and the state after it. `built_in`: no language
         model is asked.
         """
-        first = Urgency() if wish is not Wish.ANSWER else self.engine.assess_now(state.conversation, message)
+        first = Urgency()
+        if wish is Wish.ANSWER:
+            reading = asyncio.ensure_future(self.read(state, message))
+            try:
+                if not (await asyncio.wait({reading}, timeout=self.reader.soon_seconds))[0]:
+                    yield Outgoing(text=self.referral(state).concern())
+                first = await reading
+            finally:
+                reading.cancel()
         at_once = first.level is UrgencyLevel.URGENT
         if at_once:
             yield Outgoing(text=self._referral_text(state, message), referral=True)
         seen = first if wish is Wish.ANSWER else None
-        turn = await self.engine.respond(state.conversation, message, wish=wish, built_in=built_in, seen=seen)
+        async with self._place(built_in=built_in or at_once):
+            turn = await self.engine.respond(state.conversation, message, wish=wish, built_in=built_in, seen=seen)
         if not at_once and _unsure(turn.urgency):
             yield Outgoing(text=self.referral(state).full(third_person=about_another(message)), referral=True)
         yield self._last(state, message, turn, shown=at_once)
@@ -98,9 +124,17 @@ class Session:
         if not state.unanswered:
             yield Outgoing(text=noted, referral=True)
             return
-        turn = await self.engine.respond(state.conversation, state.unanswered, said_safe=True, built_in=built_in)
+        seen = await self.read(state, state.unanswered)
+        async with self._place(built_in=built_in):
+            turn = await self.engine.respond(
+                state.conversation, state.unanswered, said_safe=True, built_in=built_in, seen=seen
+            )
         shown = f"{turn.reply.text}\n\n{noted}"
         yield self._ended(state, replace(turn, reply=replace(turn.reply, text=shown)), urgent=False)
+
+    def _place(self, *, built_in: bool) -> AbstractAsyncContextManager[object]:
+        """A place for a turn that may ask a language model; others need none."""
+        return nullcontext() if built_in or self.places is None else self.places
 
     def _last(self, state: SessionState, message: str, turn: Turn, *, shown: bool) -> Outgoing:
         """The referral step: every turn ends here, with the referral, with its line, or with neither being due."""

@@ -15,6 +15,7 @@ from adapters.moderation.texts import load_moderation_texts
 from adapters.web_adapter.texts import load_web_texts
 from bots.compose import Application
 from bots.options import application
+from bots.paths import data_root
 from engine.exceptions import ConfigurationError
 from engine.files import read_yaml
 from engine.knowledge.base import scan
@@ -57,18 +58,35 @@ def findings(config: Path | None, kb: Path | None, agents: str | None) -> list[F
         running = application(config, kb, agents)
     except ConfigurationError as error:
         return [Finding(level="error", problem=error)]
-    return findings_of(running)
+    return findings_of(running, config)
 
 
-def findings_of(running: Application) -> list[Finding]:
-    """The same for an application with its settings."""
-    found = [*_crisis(running), *_assistants(running), *_files(running)]
+def findings_of(running: Application, config: Path | None = None) -> list[Finding]:
+    """The same for an application with its settings, which came from `config` or the usual file."""
+    file = config or data_root() / "config" / "cafi.yaml"
+    found = [*_crisis(running), *_assistants(running), *_files(running), *_spending(running, file)]
     if not any(one.level == "error" for one in found):
         found += _tried(lambda: running.chat_model)
         # How the parts fit: handoffs, and every template, even where only built-in agents are to run.
         rehearsal = Application(settings=running.settings, model=UnreachableModel())
         found += _tried(lambda: dict(rehearsal.engine.assistants))
     return sorted(found, key=lambda one: one.level != "error")
+
+
+def _spending(running: Application, file: Path) -> Iterator[Finding]:
+    """A model that anybody may ask without end costs without end; and what costs nothing known reaches no limit of cost."""
+    settings = running.settings
+    if not settings.uses_llm or settings.spending.tokens_a_day is not None or _tried(lambda: running.prices):
+        return
+    key, remedy = "spending.tokens_a_day", "Set it, or CAFI_SPENDING__TOKENS_A_DAY, for example to 2000000."
+    if settings.spending.cost_a_day is None:
+        problem = "A language model is configured and nothing limits what it may spend a day."
+        yield Finding(level="error", problem=ConfigurationError(problem, file=file, key=key, remedy=remedy))
+        return
+    models = {settings.models.large, settings.models.small, *settings.models.roles.values()}
+    if unknown := sorted(models - set(running.prices)):
+        problem = f"spending.cost_a_day counts nothing for {', '.join(unknown)}: config/prices.yaml has no price."
+        yield Finding(level="error", problem=ConfigurationError(problem, file=file, key=key, remedy=remedy))
 
 
 def _tried(read: Callable[[], object]) -> list[Finding]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
@@ -212,7 +213,8 @@ class Application:
     @cached_property
     def session(self) -> Session:
         """The shared turn of every platform."""
-        return Session(engine=self.engine, referrals=self.referrals, counts=UrgentCounts())
+        places = None if self.chat_model is None else asyncio.Semaphore(self.settings.spending.turns_at_once)
+        return Session(engine=self.engine, referrals=self.referrals, counts=UrgentCounts(), places=places)
 
     @cached_property
     def engine(self) -> Engine:

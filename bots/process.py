@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import gc
+import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from engine.engine import Engine
+
+SWITCH_SECONDS = 0.001
 
 
 def starting() -> None:
@@ -29,3 +32,5 @@ def settle(engine: Engine) -> None:
     gc.freeze()
     gc.enable()
     gc.set_threshold(20_000, 50, 100)
+    # While a long text is read beside the event loop, the loop waits this long for its turn; by default 5 ms, each time.
+    sys.setswitchinterval(SWITCH_SECONDS)

@@ -50,10 +50,11 @@ class SessionSettings(Strict):
 
 
 class SpendingSettings(Strict):
-    """What the whole bot may spend on language models a day; then it quotes."""
+    """What the whole bot may spend on language models, a day and at the same time; beyond a day's limit it quotes."""
 
     tokens_a_day: int | None = Field(default=None, ge=1)
     cost_a_day: float | None = Field(default=None, gt=0, description="in the currency of prices.yaml")
+    turns_at_once: int = Field(default=50, ge=1, description="with a language model; further ones wait in order")
 
 
 class TelegramSettings(Strict):

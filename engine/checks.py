@@ -31,7 +31,7 @@ _LINK = re.compile(r"(?:https?://|www\.)[^\s)>\]\"']+", re.I)
 _COMMAND = re.compile(
     r"(?:^|\s)/(?:[a-z_]{3,20})\b|\b(?:request|cite|show|redirect|handoff)_?\w*\(|<\|?\s*/?[a-z_]", re.I
 )
-_VERDICT = re.compile(r"^\W*(?:evaluation|verdict|decision|system|assistant|developer)\s*:", re.I | re.M)
+_VERDICT = re.compile(r"^[^\w\n]*+(?:evaluation|verdict|decision|system|assistant|developer)\s*:", re.I | re.M)
 _JSON = re.compile(r'"\s*(?:reply|citations|basis|requested_sources|decision|objections)\s*"\s*:')
 _PHONE = re.compile(r"(?<![\w.])\+?\d[\d ()/-]{5,}\d(?!\w)")
 

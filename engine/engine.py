@@ -169,7 +169,8 @@ class Engine:
             return None
         there = self.assistants[offer.to]
         begun = replace(conversation, assistant=offer.to, offer=None, active=(), reminders=())
-        turn = await self.respond(begun, offer.question)
+        seen = await asyncio.to_thread(self.assess_now, begun, offer.question)  # it may be long; others must not wait
+        turn = await self.respond(begun, offer.question, seen=seen)
         said = f"{there.texts.handoff_done.format(name=there.settings.name)}\n\n{turn.reply.text}"
         return replace(turn, reply=replace(turn.reply, text=said), conversation=shown_as(turn.conversation, said))
 

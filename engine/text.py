@@ -35,9 +35,10 @@ _BLANK = re.compile(r"[^\S\n]+")
 _MANY_LINES = re.compile(r"\n{3,}")
 _LONE_MARKER = re.compile(r"^\s*(?:[-*•–]|\d+[.)])\s*$")
 _LIST_MARKER = re.compile(r"^\s*(?:[-*•–]|#{1,6}|\(?\d+(?:\.\d+)*[.)])\s+")
+# A run of signs is looked at once, from its beginning, and never given back: people may send thousands of them.
 _SENTENCE_END = re.compile(
-    r"(?<!\be\.g)(?<!\bi\.e)(?<!\bDr)(?<!\bMr)(?<!\bMrs)(?<!\bMs)(?<!\bvs)(?<!\bSt)"
-    r"[.!?…]+[\"'”’)\]*]*(?=\s|$)"
+    r"(?<![.!?…])(?<!\be\.g)(?<!\bi\.e)(?<!\bDr)(?<!\bMr)(?<!\bMrs)(?<!\bMs)(?<!\bvs)(?<!\bSt)"
+    r"[.!?…]++[\"'”’)\]*]*+(?=\s|$)"
 )
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 

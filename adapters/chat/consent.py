@@ -33,7 +33,7 @@ class Consent:
         """The disclaimer; the question waits, the crisis referral does not."""
         text = "" if incoming.wordless else self.turns.as_question(state, incoming)
         if text and incoming.command in {"", "ask"}:
-            referral = self.turns.session.referral_now(state.session, text)
+            referral = await self.turns.session.referral_now(state.session, text)
             if referral is not None:
                 yield Showing(text=referral.text, referral=True, private=True)
                 # It is one line when the question's turn comes: the whole of it has just been shown.
@@ -65,7 +65,7 @@ class Consent:
         if not question:
             yield Showing(text=said.consented, private=True, state=state)
             return
-        first = self.turns.session.engine.assess_now(state.session.conversation, question)
+        first = await self.turns.session.read(state.session, question)
         if first.level is not UrgencyLevel.URGENT:  # nothing comes before the referral
             yield Showing(text=said.consented_with_question, private=True)
         async for showing in self.turns.message(state, replace(incoming, command="", text=question, about=None)):

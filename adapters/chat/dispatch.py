@@ -12,7 +12,7 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -129,11 +129,19 @@ class Dispatch:
         return kept, refused
 
     def _refuse(self, incoming: Incoming) -> None:
+        """Say so, once in a while; reading what is refused would make everybody else wait for a flood."""
+        if self.limits.may_tell(incoming.identity):
+            self._later(self._refusal(incoming))
+
+    async def _refusal(self, incoming: Incoming) -> None:
+        """With the contacts of the country that somebody has chosen, if that can be known."""
         line = self._lines.get(incoming.identity)
-        state = line.kept.state if line and line.kept else None
-        showing = self.chat.refuse(state or self.chat.start(incoming), incoming)
-        if showing.referral or self.limits.may_tell(incoming.identity):
-            self._later(self._shown(incoming, showing))
+        kept = line.kept if line else None
+        if kept is None:
+            with suppress(StorageError):
+                kept = await self.store.load(incoming.identity)
+        state = kept.state if kept else None
+        await self._shown(incoming, self.chat.refuse(state or self.chat.start(incoming)))
 
     def apologise(self, incoming: Incoming) -> None:
         """Tell somebody that nothing can be stored now, and where help is; once in a while.
@@ -144,9 +152,12 @@ class Dispatch:
         if this in self._told_trouble:
             return
         self._told_trouble.add(this)
-        showing = self.chat.cannot_take(incoming)
+        self._later(self._apology(incoming))
+
+    async def _apology(self, incoming: Incoming) -> None:
+        showing = await self.chat.cannot_take(incoming)
         if showing.referral or self.limits.may_tell(incoming.identity):
-            self._later(self._shown(incoming, showing))
+            await self._shown(incoming, showing)
 
     async def aclose(self, seconds: float = 10.0) -> None:
         """Let turns that run come to their end for some seconds; what is left stays on disk."""

@@ -41,6 +41,7 @@ _PUT_IN: Mapping[str, frozenset[str]] = {
     "picture": frozenset({"caption", "alt"}),
     "choose_country": frozenset({"country"}),
     "country_set": frozenset({"country"}),
+    "too_many": frozenset({"emergency"}),
     "sorry": frozenset({"emergency"}),
     "cannot_take": frozenset({"emergency"}),
     "forgotten_chat": frozenset({"count"}),

@@ -81,9 +81,9 @@ class Turns:
         said = self.pages.texts(state)
         async for outgoing in turn:
             if outgoing.turn is None or outgoing.state is None:
-                # `safe` without a question that waits shows contacts and is no turn.
-                noted = incoming.command == "safe"
-                yield _referral(outgoing, said, state if noted else None, asks=not noted)
+                # `safe` without a question that waits shows contacts and is no turn; nor are contacts for the time being.
+                noted = incoming.command == "safe" and outgoing.referral
+                yield _referral(outgoing, said, state if noted else None, asks=outgoing.referral and not noted)
                 continue
             before, state = state, state.after(outgoing.state, outgoing.turn)
             await self.spending.add(outgoing.turn.usage)

@@ -120,7 +120,7 @@ class Intake:
                 _log.info("an interaction was none of ours")
 
     async def _incoming(self, interaction: discord.Interaction, seat: Seat, incoming: Incoming) -> None:
-        if (refusal := self._refusal(seat, incoming)) is not None:
+        if (refusal := await self._refusal(seat, incoming)) is not None:
             await self._acknowledge(interaction, incoming)
             await self._tell(incoming, refusal)
             return
@@ -179,7 +179,7 @@ class Intake:
             known = len(self._batch)
             await asyncio.sleep(GATHER_PAUSE)
 
-    def _refusal(self, seat: Seat, incoming: Incoming) -> Showing | None:
+    async def _refusal(self, seat: Seat, incoming: Incoming) -> Showing | None:
         """What is said in place of an answer while paused, and where the bot does not answer; help is never refused."""
         if incoming.command in ALWAYS:
             return None
@@ -188,7 +188,7 @@ class Intake:
             return None
         chat, said = self.dispatch.chat, self.languages.choose(self.dispatch.chat.languages.known(incoming.language))
         state = chat.start(incoming)
-        urgent = None if incoming.command else chat.session.referral_now(state.session, incoming.text)
+        urgent = None if incoming.command else await chat.session.referral_now(state.session, incoming.text)
         if urgent is not None:
             return Showing(text=urgent.text, referral=True, private=True)
         if elsewhere:
@@ -281,7 +281,7 @@ class Intake:
         return True
 
     async def _take_message(self, seat: Seat, incoming: Incoming, number: int) -> None:
-        refusal = self._refusal(seat, incoming)
+        refusal = await self._refusal(seat, incoming)
         if refusal is not None:
             await self._tell(incoming, refusal)
             return

@@ -104,7 +104,7 @@ class ModeratedChat(Chat):
         if incoming.command == "consent":
             state = replace(state, consented=True, waiting="")
         line = Showing(text=self.paused_line(state), private=True)
-        yield replace(self._referral(state, incoming) or line, state=state)
+        yield replace(await self._referral(state, incoming) or line, state=state)
 
     def paused_line(self, state: ChatState) -> str:
         """What somebody reads who asks during a pause."""

@@ -18,7 +18,7 @@ from adapters.web_adapter.boards import Boards
 from adapters.web_adapter.cookies import FormTokens
 from adapters.web_adapter.entries import Entries
 from adapters.web_adapter.house import House, Pause, WebLimits
-from adapters.web_adapter.limiting import Buckets, Places
+from adapters.web_adapter.limiting import AddressLimits, Buckets, Places
 from adapters.web_adapter.operating import Figures, OperatorPages, Problems, nothing
 from adapters.web_adapter.screen import WebScreen
 from adapters.web_adapter.serving import address_of, server
@@ -84,6 +84,11 @@ class WebBot:
             stopping=self.stopping.is_set,
             tokens=FormTokens(keyring=lambda: self.store.keyring),
             posts=Buckets(a_minute=settings.posts_a_minute, clock=self.clock),
+            address=AddressLimits(
+                begun=Buckets(a_minute=settings.begun_a_minute, clock=self.clock),
+                messages=Buckets(a_minute=settings.messages_a_minute, clock=self.clock),
+                refused=Buckets(a_minute=settings.refused_a_minute, clock=self.clock),
+            ),
             places=Places(
                 overall=settings.streams, an_address=settings.streams_an_address, a_session=settings.streams_a_session
             ),

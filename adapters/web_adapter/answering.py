@@ -31,6 +31,8 @@ ELSEWHERE = {
 }
 """Other names of pages: the chat's commands are written like paths."""
 _STREAMS = ("/events", "/widget/events")
+_REFUSALS = frozenset({400, 403, 413, 415, 421, 429})
+"""What somebody may bring about as often as they like."""
 _log = logging.getLogger("cafi.web")
 
 
@@ -179,15 +181,16 @@ class Calm:
 
 
 def sorry(visit: Visit, status: int, kept: str = "") -> Response:
-    """The page for what went wrong; what the person wrote is on it, and the referral if it calls for one.
+    """The page for what went wrong, with the contacts; what the person wrote is on it. Nothing refused is read for danger.
 
-    The page's script keeps the words in their field; it gets the referral as an entry to show.
+    The page's script keeps the words in their field and says that they did not go through, and where help is.
     """
-    showing = visit.referral(kept)
-    referral = None if showing is None else visit.house.entries.shown(showing, visit.look.language)
+    if status in _REFUSALS and not visit.house.address.refused.take(visit.asker.address):
+        response = JSONResponse({}, status_code=429) if visit.wants_json else visit.enough()
+        response.headers.update(_headers(429))
+        return response
     if visit.wants_json:
-        shown = {} if referral is None else {"shown": visit.render("entry.html", entry=referral, last=False, now=True)}
-        return JSONResponse(shown, status_code=status, headers=_headers(status))
+        return JSONResponse({}, status_code=status, headers=_headers(status))
     texts = visit.texts.errors
     words = {
         400: texts.broken,
@@ -206,7 +209,6 @@ def sorry(visit: Visit, status: int, kept: str = "") -> Response:
         said=words.get(status, texts.broken),
         code=texts.code.format(code=status),
         kept=kept,
-        referral="" if referral is None else referral.text,
     )
     response.headers.update(_headers(status))
     return response

@@ -30,7 +30,7 @@ from adapters.web_adapter.boards import Board, Boards
 from adapters.web_adapter.cookies import Cookies, FormTokens, Look, chosen, new_session
 from adapters.web_adapter.entries import Entries
 from adapters.web_adapter.guard import Asker, comes_from_us
-from adapters.web_adapter.limiting import Buckets, Places
+from adapters.web_adapter.limiting import AddressLimits, Buckets, Places
 from adapters.web_adapter.prose import dialled, plain, prose, with_contacts, with_links, worded
 from adapters.web_adapter.screen import QUIET
 from adapters.web_adapter.settings import WebSettings
@@ -81,8 +81,10 @@ class House:
     stopping: Callable[[], bool]
     tokens: FormTokens
     posts: Buckets
+    address: AddressLimits
     places: Places
     panels: dict[tuple[str, str, str], Markup] = field(default_factory=dict)
+    enough: dict[tuple[str, str, str], bytes] = field(default_factory=dict)
 
     @cached_property
     def templates(self) -> Environment:
@@ -133,6 +135,10 @@ class House:
         refused = self.limits.refused.pop(identity, 0)
         board.waiting = max(0, board.waiting - refused)
         return not refused
+
+    async def has(self, identity: ChatIdentity) -> bool:
+        """Whether there is such a chat; only then is anything of it held in memory, as sessions can be made up."""
+        return self.boards.find(identity) is not None or (await self.store.load(identity)).state is not None
 
     async def board(self, identity: ChatIdentity, language: str) -> Board:
         """A chat's board, with what is stored of the chat on it."""
@@ -245,14 +251,19 @@ class Visit:
         """The emergency contact of this person's country, inside a sentence."""
         return self.house.contacts(self.look).first("emergency").brief()
 
-    def referral(self, text: str) -> Showing | None:
+    async def referral(self, text: str) -> Showing | None:
         """The whole referral with this person's contacts, for words that are not answered now and call for it."""
         if not text:
             return None
         session = self.house.chat.session
         state = replace(session.start(), language=self.look.language, country=self.look.country or None)
-        found = session.referral_now(state, text)
+        found = await session.referral_now(state, text)
         return None if found is None else Showing(text=found.text, referral=True)
+
+    def begins(self, kept: str = "") -> None:
+        """A chat is begun from this address; raises Refused beyond the limit."""
+        if not self.house.address.begun.take(self.asker.address):
+            raise Refused(429, kept)
 
     async def form(self) -> dict[str, str]:
         """The fields of a post; raises Refused for one that does not come from a form of ours."""
@@ -330,6 +341,16 @@ class Visit:
             )
             self.house.panels[key] = Markup(said)  # noqa: S704
         return self.house.panels[key]
+
+    def enough(self) -> Response:
+        """The page for an address that is refused again and again: the same for everybody, rendered once, with contacts."""
+        contacts = self.house.contacts(self.look)
+        key = (self.base, self.look.language, contacts.country)
+        if key not in self.house.enough:
+            template = self.house.templates.get_template("enough.html")
+            said = template.render(w=self.texts, lang=self.look.language, base=self.base, panel=self._panel(contacts))
+            self.house.enough[key] = said.encode()
+        return HTMLResponse(self.house.enough[key], status_code=429)
 
     def dressed(self, response: Response) -> Response:
         """A response with the session's cookie, where the browser has none yet."""

@@ -26,6 +26,7 @@ _PUT_IN: Mapping[str, frozenset[str]] = {
     "help.country_now": frozenset({"country"}),
     "access.contact": frozenset({"contact"}),
     "errors.code": frozenset({"code"}),
+    "chat.not_sent": frozenset({"emergency"}),
     "chat.paused": frozenset({"emergency"}),
 }
 

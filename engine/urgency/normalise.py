@@ -46,7 +46,7 @@ for _first in (
     _LETTERS |= {_first + place: chr(ord("a") + place) for place in range(26)}
 
 _SPELT_OUT = re.compile(r"(?<![^\W_])(?:[^\W_][\s.*_\-/|,·~+]{1,3}){2,}[^\W_](?![^\W_])")
-_CHUNK = re.compile(r"[^\W_][^\W_@$!*#+€]*(?:[@$!*#+€]+[^\W_]+)*|[$@][^\W_]+(?:[@$!*#+€]+[^\W_]+)*|\?+\s*$")
+_CHUNK = re.compile(r"[^\W_][^\W_@$!*#+€]*(?:[@$!*#+€]+[^\W_]+)*|[$@][^\W_]+(?:[@$!*#+€]+[^\W_]+)*|(?<!\?)\?++\s*+$")
 _ELLIPSIS = re.compile(r"\.{2,}|…|\n+")
 _STRETCHED = re.compile(r"(.)\1+")
 _LEET = {"0": "o", "1": "il", "3": "e", "4": "a", "5": "s", "6": "g", "7": "t", "8": "b", "9": "g", "@": "a", "$": "s",
@@ -92,6 +92,7 @@ class Normaliser:
         self._known = self._words | {word.replace("'", "") for word in STOP_WORDS} | _LONE_WORDS
         self._fuzzy = tuple(fuzzy)
         self._guess = lru_cache(maxsize=8192)(lambda chunk: tuple(self._guessed(chunk)))
+        self._longest = max(map(len, self._fuzzy), default=0) + 1  # one letter may be too many
         self._near = {shorter: word for word in self._fuzzy for shorter in (word, *_shortened(word))}
 
     def views(self, message: str) -> tuple[tuple[str, ...], ...]:
@@ -181,7 +182,7 @@ class Normaliser:
         return next((one for one in spelt if self._is_word(one)), word)
 
     def _nearest(self, word: str) -> str | None:
-        if len(word) < 5:
+        if not 5 <= len(word) <= self._longest:
             return None
         for shorter in (word, *_shortened(word)):
             near = self._near.get(shorter)

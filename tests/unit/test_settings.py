@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
+from bots.checking import findings
 from bots.compose import Application
 from bots.settings import CafiSettings, read_settings
 from engine.exceptions import ConfigurationError
@@ -182,3 +183,19 @@ def test_an_assistant_id_is_a_plain_word() -> None:
         AssistantSettings(
             id="../x", name="n", audience="a", condition="c", knowledge_base=Path("k"), rules=(), welcome="w"
         )
+
+
+def test_a_model_without_a_limit_of_spending_is_an_error_of_the_check(tmp_path: Path) -> None:
+    """`cafi check` names file, key and remedy where a model may cost without end; one line mends it, and quoting needs none."""
+    unlimited = "models: {base_url: 'http://127.0.0.1:9/v1'}\n"
+
+    def errors(text: str, agents: str | None = None) -> list[ConfigurationError]:
+        found = findings(written(tmp_path, text), None, agents)
+        return [one.problem for one in found if one.level == "error"]
+
+    (problem,) = errors(unlimited)
+    assert problem.file == tmp_path / "cafi.yaml" and problem.key == "spending.tokens_a_day"
+    assert problem.remedy is not None and "CAFI_SPENDING__TOKENS_A_DAY" in problem.remedy
+    assert errors(unlimited, "builtin") == [] == errors(f"{unlimited}spending: {{tokens_a_day: 2000000}}\n")
+    (unpriced,) = errors(f"{unlimited}spending: {{cost_a_day: 5}}\n")  # the shipped table of prices is empty
+    assert "gpt-4.1" in unpriced.problem and unpriced.key == "spending.tokens_a_day"

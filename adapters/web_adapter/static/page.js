@@ -94,10 +94,6 @@
   async function post(form, fields) {
     const answer = await fetch(form.action, { method: "POST", body: fields, headers: { Accept: "application/json" } });
     const said = await answer.json().catch(() => null);
-    if (said && said.shown) { // what was written is refused, and still calls for help
-      if (at("m0")) at("m0").remove();
-      add(said.shown);
-    }
     if (!answer.ok || !said) throw new Error(String(answer.status));
     if (said.go && !said.go.endsWith("/chat")) location.assign(said.go);
   }
