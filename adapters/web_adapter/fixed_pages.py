@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import mimetypes
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,9 +13,12 @@ from adapters.web_adapter.entries import pictured
 from adapters.web_adapter.house import House, Refused, Visit
 from engine.attempt import Assistant
 from engine.exceptions import StorageError
+from engine.knowledge.belongings import kind_of
 
 _FOR_GOOD = {"Cache-Control": "public, max-age=31536000, immutable"}
 _A_DAY = {"Cache-Control": "public, max-age=86400"}
+_STILL = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; sandbox; frame-ancestors 'none'"}
+"""A drawing (SVG) that is opened by itself is a page; nothing in it may run or ask for anything."""
 _TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 
 
@@ -75,10 +77,10 @@ class FixedPages:
         """A picture that a knowledge base names; nothing else of its folder."""
         assistant = self._assistants().get(visit.request.path_params["assistant"])
         medium = None if assistant is None else assistant.knowledge.media.get(visit.request.path_params["file"])
-        if medium is None:
+        kind = None if medium is None else kind_of(medium.file)
+        if medium is None or kind is None:
             raise Refused(404)
-        kind = mimetypes.guess_type(medium.file)[0] or "application/octet-stream"
-        return FileResponse(Path(medium.path), media_type=kind, headers=_A_DAY)
+        return FileResponse(Path(medium.path), media_type=kind, headers={**_A_DAY, **_STILL})
 
     async def static(self, visit: Visit) -> Response:
         """A file of the page itself."""

@@ -112,7 +112,8 @@ class Guard:
                 for name, value in _HEADERS.items():
                     headers[name] = value
                 ancestors = self._ancestors if embedded and self._ancestors else "'none'"
-                headers["Content-Security-Policy"] = _POLICY.format(ancestors=ancestors)
+                if "content-security-policy" not in headers:  # a picture brings a stricter one
+                    headers["Content-Security-Policy"] = _POLICY.format(ancestors=ancestors)
                 if ancestors == "'none'":
                     headers["X-Frame-Options"] = "DENY"
                 # The widget's script is made to be loaded by other sites; nothing else is.
