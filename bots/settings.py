@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import Field, SecretStr, ValidationError, model_validator
+from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, SettingsError
 
 from adapters.web_adapter.settings import WebSettings
@@ -56,6 +56,9 @@ class SpendingSettings(Strict):
     cost_a_day: float | None = Field(default=None, gt=0, description="in the currency of prices.yaml")
 
 
+_WEBHOOK_SECRET = re.compile(r"[A-Za-z0-9_-]{24,256}")
+
+
 class TelegramSettings(Strict):
     """The Telegram bot. With `webhook_url`, Telegram brings updates there; without, we ask for them."""
 
@@ -66,6 +69,17 @@ class TelegramSettings(Strict):
     webhook_host: str = "127.0.0.1"
     webhook_port: int = Field(default=8081, ge=1, le=65535)
     deliveries: int = Field(default=1, ge=1, le=30, description="answers sent at the same time")
+
+    @field_validator("webhook_secret")
+    @classmethod
+    def _hard_to_guess(cls, value: SecretStr | None) -> SecretStr | None:
+        # Whoever knows it can write as anybody. Telegram takes these characters, 256 at most.
+        if value is not None and not _WEBHOOK_SECRET.fullmatch(value.get_secret_value()):
+            raise ValueError(
+                "the webhook's secret has 24 to 256 letters (A-Z, a-z), digits, _ or -; "
+                "`openssl rand -hex 32` makes one, or leave the key out where there is no webhook_url"
+            )
+        return value
 
 
 class DiscordSettings(Strict):

@@ -29,8 +29,15 @@ class FixedPages:
     house: House
 
     async def sources(self, visit: Visit) -> Response:
-        """All titles, or those with some words in them."""
-        asked = visit.request.query_params.get("q", "")[:100].strip()
+        """All titles."""
+        return self._shelves(visit, "")
+
+    async def search(self, visit: Visit) -> Response:
+        """The titles with some words in them. A post: the words of an address stay in the browser's history."""
+        fields = await visit.form()
+        return self._shelves(visit, fields.get("q", "")[:100].strip())
+
+    def _shelves(self, visit: Visit, asked: str) -> Response:
         wanted = asked.casefold().split()
         shelves = []
         for name, assistant in self._assistants().items():
@@ -68,7 +75,8 @@ class FixedPages:
         if "beside" in visit.request.query_params:
             html = visit.render("source_part.html", beside=True, **context)
             return Response(html, media_type="text/html")
-        return visit.page("source.html", title=source.title, beside=False, **context)
+        # What somebody reads about does not stand in the browser's history.
+        return visit.page("source.html", title=visit.texts.sources.heading, beside=False, **context)
 
     def _assistants(self) -> dict[str, Assistant]:
         return dict(self.house.chat.session.engine.assistants)
@@ -96,7 +104,7 @@ class FixedPages:
 
     async def crisis(self, visit: Visit) -> Response:
         """All contacts of the person's country."""
-        return visit.page("crisis.html", title=visit.texts.frame.help_title)
+        return visit.page("crisis.html", title=visit.texts.help.contacts)
 
     async def privacy(self, visit: Visit) -> Response:
         """Who can read this, what is kept: made from what is really configured."""
@@ -114,7 +122,7 @@ class FixedPages:
 
     async def commands(self, visit: Visit) -> Response:
         """What the chat can do."""
-        return visit.page("commands.html", title=visit.texts.frame.help_title)
+        return visit.page("commands.html", title=visit.texts.chat.heading)
 
     async def health(self, visit: Visit) -> Response:
         """Whether we can take messages: 200, or 503 while the database cannot be reached."""

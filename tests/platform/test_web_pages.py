@@ -88,9 +88,11 @@ async def test_nothing_outside_the_choices_is_taken(tmp_path: Path) -> None:
 async def test_titles_can_be_searched(tmp_path: Path) -> None:
     """The search keeps titles that hold every word, and says calmly when there are none."""
     async with running(tmp_path) as bot, Browser(bot.address) as anna:
-        await anna.get("/sources?q=VOICES")
+        await anna.get("/sources")
+        await anna.post("/sources", q="VOICES")
         assert ">Hearing voices</a>" in anna.main and ">Sleep</a>" not in anna.main
-        await anna.get("/sources?q=<script>")
+        assert anna.page.url.query == b""
+        await anna.post("/sources", q="<script>")
         assert "No title fits" in anna.words and 'value="&lt;script&gt;"' in anna.main
 
 
