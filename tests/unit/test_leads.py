@@ -121,15 +121,15 @@ def test_any_text_can_be_read(text: str) -> None:
     "piece", ["a.", "a-", "1 ", "1.", "1   ", "call 12 ", "a@", "a:", "1 /", "9\u20e3", "://", "((", "_"]
 )
 def test_the_time_grows_with_the_text_and_no_faster(piece: str) -> None:
-    """Eight times the text takes less than thirty times as long: a quadratic expression would take sixty-four times."""
+    """Eight times the text takes less than forty times as long: a quadratic expression would take sixty-four times."""
 
     def seconds(size: int) -> float:
         text = (piece * size)[:size]
         best = float("inf")
-        for _ in range(5):
-            begun = time.perf_counter()
+        for _ in range(8):
+            begun = time.process_time()
             list(links(text)), list(callable_numbers(text))
-            best = min(best, time.perf_counter() - begun)
+            best = min(best, time.process_time() - begun)
         return best
 
-    assert seconds(64_000) < 30 * max(seconds(8_000), 1e-4)
+    assert seconds(64_000) < 40 * max(seconds(8_000), 1e-4)
