@@ -277,8 +277,13 @@ class Application:
             texts=texts,
             teams=teams,
             embedded=self.embedded(knowledge),
-            private=private_sentences(*(rule.statement for rule in rules.rules)),
+            private=private_sentences(*(rule.statement for rule in rules.rules), *self._instructions()),
         )
+
+    def _instructions(self) -> Iterator[str]:
+        """What language models are told, where there is one: it is for them alone."""
+        if self.chat_model is not None:
+            yield from (template.instructions for template in self.prompts.templates.values())
 
     def _builtin_team(
         self, knowledge: KnowledgeBase, ranking: PassageRanking, settings: AssistantSettings, texts: Texts

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import Field, SecretStr, ValidationError, model_validator
+from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, SettingsError
 
 from adapters.web_adapter.settings import WebSettings
@@ -57,6 +57,9 @@ class SpendingSettings(Strict):
     turns_at_once: int = Field(default=50, ge=1, description="with a language model; further ones wait in order")
 
 
+_WEBHOOK_SECRET = re.compile(r"[A-Za-z0-9_-]{24,256}")
+
+
 class TelegramSettings(Strict):
     """The Telegram bot. With `webhook_url`, Telegram brings updates there; without, we ask for them."""
 
@@ -67,6 +70,17 @@ class TelegramSettings(Strict):
     webhook_host: str = "127.0.0.1"
     webhook_port: int = Field(default=8081, ge=1, le=65535)
     deliveries: int = Field(default=1, ge=1, le=30, description="answers sent at the same time")
+
+    @field_validator("webhook_secret")
+    @classmethod
+    def _hard_to_guess(cls, value: SecretStr | None) -> SecretStr | None:
+        # Whoever knows it can write as anybody. Telegram takes these characters, 256 at most.
+        if value is not None and not _WEBHOOK_SECRET.fullmatch(value.get_secret_value()):
+            raise ValueError(
+                "the webhook's secret has 24 to 256 letters (A-Z, a-z), digits, _ or -; "
+                "`openssl rand -hex 32` makes one, or leave the key out where there is no webhook_url"
+            )
+        return value
 
 
 class DiscordSettings(Strict):

@@ -33,6 +33,7 @@ ENGINE_ORDER = (
     "saying",
     "texts",
     "stakes",
+    "leads",
     "knowledge",
     "models",
     "retrieval",

@@ -12,8 +12,8 @@ _NAMING = re.compile(
     r"""<[@#:a]?[^<>\s]{1,80}>                      # the platform's mentions, channels, emoji
       | [^\W_][\w+.-]{0,30}://\S+                   # links
       | [^\s@]{1,64}@\S+                            # e-mail addresses; longer names there are none (RFC 5321)
-      | (?<!\w)[@#]\S+                              # names by which somebody is called
-      | [^\s#@]{1,64}\ ?\#\ ?\d{4}\b                # names with a number behind
+      | [^\s@#]{0,64}[@#]\S+                        # names by which somebody is called, and those with a number behind
+      | [^\s@#]{1,64}\ \#\ ?\d{4}\b
       | (?<![\w.])(?:\w[\w-]{0,62}\.){1,8}[^\W\d_]{2,63}(?:[/?:]\S*)?  # domains
       | [+(]?\d(?:(?:(?![,;:!?])[\W_]){0,3}\d){4,}  # numbers of five digits and more, however they are divided
     """,

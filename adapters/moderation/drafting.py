@@ -10,6 +10,7 @@ from adapters.moderation.rechecking import Recheck
 from adapters.moderation.reviews import new_id
 from engine.agent.protocol import AgentTask
 from engine.attempt import Assistant
+from engine.checks import cleaned
 from engine.engine import Engine
 from engine.exceptions import ModelError
 from engine.filter import Filter
@@ -132,7 +133,7 @@ class Drafting:
             may_request=False,
         )
         try:
-            draft = await team.agent.draft(task, ledger)
+            draft = cleaned(await team.agent.draft(task, ledger))
         except ModelError:
             return None
         if self._unfit(assistant, draft, source, question):

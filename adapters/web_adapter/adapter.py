@@ -33,8 +33,9 @@ _log = logging.getLogger("cafi.web")
 
 def quiet_libraries() -> None:
     """Keep the libraries' own log quiet: at the level DEBUG it holds what is shown and what is sent."""
-    for name in ("sse_starlette", "sse_starlette.sse", "uvicorn", "uvicorn.error"):
+    for name in ("sse_starlette", "sse_starlette.sse", "uvicorn"):
         logging.getLogger(name).setLevel(logging.WARNING)
+    logging.getLogger("uvicorn.error").setLevel(logging.ERROR)  # a warning for each malformed request fills a disk
 
 
 @dataclass(kw_only=True)

@@ -55,6 +55,7 @@ def _routes(house: House, operator: OperatorPages) -> Iterator[BaseRoute]:
     yield _route(house, "/operator/login", operator.login, "POST")
     yield _route(house, "/operator/switch", operator.switch, "POST")
     yield Route("/robots.txt", _robots)
+    yield Route("/favicon.ico", _no_icon)
 
 
 def _people(house: House, fixed: FixedPages, base: str) -> Iterator[BaseRoute]:
@@ -75,6 +76,7 @@ def _people(house: House, fixed: FixedPages, base: str) -> Iterator[BaseRoute]:
     }
     posts: dict[str, Page] = {
         "/begin": chat.begin,
+        "/sources": fixed.search,
         "/chat": chat.message,
         "/press": chat.press,
         "/vote": chat.vote,
@@ -126,6 +128,11 @@ def _elsewhere(path: str, other: str) -> Route:
 
 async def _robots(request: Request) -> Response:
     return PlainTextResponse("User-agent: *\nDisallow: /chat\nDisallow: /widget\nDisallow: /operator\n")
+
+
+async def _no_icon(request: Request) -> Response:
+    """Pages name their icon; a browser that has left asks for this one, and shall get nothing to keep."""
+    return Response(status_code=204)
 
 
 def _not_found(house: House) -> Callable[[Request, Exception], Awaitable[Response]]:
@@ -200,6 +207,7 @@ def sorry(visit: Visit, status: int, kept: str = "") -> Response:
         415: texts.broken,
         421: texts.not_found,
         429: texts.too_many,
+        431: texts.too_long,
         503: texts.unavailable,
     }
     response = visit.page(
@@ -210,6 +218,8 @@ def sorry(visit: Visit, status: int, kept: str = "") -> Response:
         code=texts.code.format(code=status),
         kept=kept,
     )
+    if not kept:  # only who sends the words again needs a session
+        del response.headers["set-cookie"]
     response.headers.update(_headers(status))
     return response
 
@@ -217,4 +227,4 @@ def sorry(visit: Visit, status: int, kept: str = "") -> Response:
 def _headers(status: int) -> dict[str, str]:
     if status == 429:
         return {"Retry-After": "60"}
-    return {"Connection": "close"} if status in {413, 421} else {}
+    return {"Connection": "close"} if status in {400, 413, 421, 431} else {}

@@ -314,6 +314,7 @@ class Visit:
             look=self.look,
             lang=self.look.language,
             base=self.base,
+            fresh=self.fresh,
             path=self.request.url.path,
             token=house.tokens.make(self.session),
             contacts=contacts,

@@ -25,7 +25,7 @@ class OwnPages:
 
     async def forget_form(self, visit: Visit) -> Response:
         """Asks once."""
-        return visit.page("forget.html", title=visit.texts.forget.heading)
+        return visit.page("forget.html", title=visit.texts.chat.heading)
 
     async def forget(self, visit: Visit) -> Response:
         """Erases everything of the chat, and says what that was."""
@@ -34,16 +34,17 @@ class OwnPages:
         receipt = await self.house.store.erase(visit.identity)
         await self._mop_up(visit)
         lines = list(receipt_lines(receipt.of(state), visit.said))
-        title = visit.texts.forget.done
-        response = visit.page("forgotten.html", title=title, lines=lines, hours=self.house.chat.facts.idle_hours)
+        hours = self.house.chat.facts.idle_hours
+        response = visit.page("forgotten.html", title=visit.texts.chat.heading, lines=lines, hours=hours)
         return _without_cookies(visit, response)
 
     async def leave(self, visit: Visit) -> Response:
         """Quick exit: the chat is erased, and the browser is sent elsewhere at once."""
-        await visit.form()
-        with suppress(StorageError):  # the way out stays open; the chat expires by itself
-            await self.house.store.erase(visit.identity)
-        await self._mop_up(visit)
+        if not visit.fresh:  # whoever has no chat only leaves
+            await visit.form()
+            with suppress(StorageError):  # the way out stays open; the chat expires by itself
+                await self.house.store.erase(visit.identity)
+            await self._mop_up(visit)
         # No redirect: `form-action 'self'` would stop it.
         html = self.house.templates.get_template("left.html").render(exit_url=self.house.settings.exit_url)
         return _without_cookies(visit, HTMLResponse(html))
@@ -124,7 +125,9 @@ class OwnPages:
 
 
 def _without_cookies(visit: Visit, response: Response) -> Response:
+    """Nothing of ours stays in the browser, as far as a page can have that; its history it keeps."""
     del response.headers["set-cookie"]
+    response.headers["Clear-Site-Data"] = '"cache", "cookies", "storage"'
     for one in visit.cookies.clear():
         response.headers.append("set-cookie", one)
     return response

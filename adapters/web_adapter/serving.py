@@ -15,11 +15,11 @@ import uvicorn
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
+from adapters.web_adapter.guard import HEADER_BYTES
 from adapters.web_adapter.limiting import household, is_within
 from adapters.web_adapter.settings import WebSettings
 from engine.exceptions import ConfigurationError
 
-HEADER_BYTES = 16_384
 PATIENCE_SECONDS = 15.0
 """How long a request may take to arrive, and how long a client may read nothing of an answer."""
 

@@ -46,6 +46,8 @@ class FrameTexts(Strict):
     help_title: str
     leave: str
     leave_about: str
+    browser_keeps: str
+    browser_clear: str
     footer: str
     close: str
     continue_chat: str
@@ -104,6 +106,7 @@ class ConversationTexts(Strict):
 class HelpTexts(Strict):
     """The contacts, on every page and on one of their own."""
 
+    contacts: str
     lead: str
     always: str
     more: str
