@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -29,3 +30,8 @@ def settle(engine: Engine) -> None:
     gc.freeze()
     gc.enable()
     gc.set_threshold(20_000, 50, 100)
+
+
+def privately() -> None:
+    """Let whatever is written from here on be for this account alone."""
+    os.umask(0o077)

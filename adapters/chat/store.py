@@ -15,7 +15,7 @@ from adapters.chat.receipt import Receipt
 from adapters.chat.state import ChatState
 from adapters.storage.database import Database
 from adapters.storage.erasing import Names, erase
-from adapters.storage.sealing import Keyring, Secret
+from adapters.storage.sealing import Keyring, Seal
 from adapters.storage.tables import asked, chats, cursors, inbox, polls, secrets, spending
 from adapters.storage.upserting import upsert
 from engine.exceptions import SealBroken, StaleState
@@ -53,7 +53,7 @@ class ChatStore:
 
     database: Database
     keyring: Keyring
-    inbox_secret: Secret
+    inbox_secret: Seal
     idle_hours: int = 24
     now: Callable[[], float] = time.time
 

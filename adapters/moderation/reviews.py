@@ -17,7 +17,7 @@ from adapters.chat.showing import Button, Picture
 from adapters.chat.state import Answered
 from adapters.moderation.policy import Reason
 from adapters.storage.database import Database
-from adapters.storage.sealing import Keyring, Secret
+from adapters.storage.sealing import Keyring, Seal
 from adapters.storage.tables import reviews
 from engine.exceptions import SealBroken
 from engine.types import Basis
@@ -93,7 +93,7 @@ class ReviewStore:
 
     database: Database
     keyring: Keyring
-    secret: Secret
+    secret: Seal
     now: Callable[[], float] = time.time
 
     async def put(self, review: Review) -> None:

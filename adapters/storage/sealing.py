@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import Protocol
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -27,6 +28,22 @@ SECRET_BYTES = 32
 _NONCE = 12
 _ID = 4
 _FORMAT = b"\x01"
+
+
+class Seal(Protocol):
+    """What seals and opens, and gives values their pseudonyms."""
+
+    def keyed(self, purpose: str, value: bytes) -> bytes:
+        """A pseudonym of 16 bytes for a value."""
+        ...
+
+    def seal(self, purpose: str, context: bytes, plain: bytes) -> bytes:
+        """Encrypt for one purpose and context."""
+        ...
+
+    def open(self, purpose: str, context: bytes, sealed: bytes) -> bytes:
+        """The inverse of `seal`; raises SealBroken."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,7 +71,7 @@ def test_a_secret_is_exchanged_without_losing_a_chat(folder: Path) -> None:
     save(folder / "secret.json", old)
     written(folder, old)
     done = secret(folder, "rotate")
-    assert done.exit_code == 0 and "Restart CAFI" in done.output
+    assert done.exit_code == 0 and "Start CAFI" in done.output
     keyring = load(folder / "secret.json")
     assert keyring.former == (old.current,) and keyring.current != old.current
     assert "0." in secret(folder, "prune").output

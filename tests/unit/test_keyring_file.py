@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 
 from adapters.storage.keyring_file import (
+    InboxKey,
     from_texts,
-    inbox_secret,
     load,
+    make_inbox_key,
     pruned,
-    renewed_inbox_secret,
+    read_inbox_key,
     rotated,
     save,
 )
@@ -77,15 +78,18 @@ def test_pruning_never_drops_the_present_secret() -> None:
     assert pruned(KEYRING, []) == KEYRING
 
 
-def test_the_inbox_key_is_made_anew_where_it_is_lost_or_cut_off(tmp_path: Path) -> None:
-    """A missing or damaged inbox key gives a new one; a whole one stays."""
+def test_reading_the_inbox_key_never_writes_it(tmp_path: Path) -> None:
+    """A missing or damaged inbox key is told, and stays as it is; a whole one is the same for whoever reads it."""
     path = tmp_path / "inbox.key"
-    first = inbox_secret(path)
-    assert inbox_secret(path) == first
-    path.write_text(path.read_text(encoding="ascii")[:20], encoding="ascii")
-    second = inbox_secret(path)
-    assert second != first and inbox_secret(path) == second
-    assert renewed_inbox_secret(path) != second
+    assert read_inbox_key(path) is None and not path.exists()
+    with pytest.raises(ConfigurationError, match=r"inbox\.key: .*`cafi run` makes one"):
+        InboxKey(path).seal("waiting", b"", b"words")
+    make_inbox_key(path)
+    sealed = InboxKey(path).seal("waiting", b"", b"words")
+    assert InboxKey(path).open("waiting", b"", sealed) == b"words"
+    cut = path.read_text(encoding="ascii")[:20]
+    path.write_text(cut, encoding="ascii")
+    assert read_inbox_key(path) is None and path.read_text(encoding="ascii") == cut
 
 
 def test_a_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:
