@@ -28,6 +28,7 @@ from adapters.feedback.sinks import Forwarding
 from adapters.storage.database import Database, make_file
 from adapters.storage.keyring_file import InboxKey, from_texts, load, make_inbox_key, read_inbox_key, save
 from adapters.storage.lock import AdvisoryLock, DatabaseLock
+from adapters.storage.naming import Naming
 from adapters.storage.referral_counts import ReferralCounts
 from adapters.storage.sealing import Keyring, Secret
 from adapters.storage.tables import inbox, reviews
@@ -108,6 +109,11 @@ class Chats:
         return settings.sessions.secret is not None or secret_file(settings).exists()
 
     @cached_property
+    def naming(self) -> Naming:
+        """What chats are called on disk; one for all, so that each active chat's name is made once."""
+        return Naming(self.keyring)
+
+    @cached_property
     def vault(self) -> Vault:
         """The secrets and what lies under them."""
         return Vault(database=self.database, keyring=self.keyring, now=self.clock)
@@ -123,7 +129,7 @@ class Chats:
         sessions = self.application.settings.sessions
         return ChatStore(
             database=self.database,
-            keyring=self.keyring,
+            naming=self.naming,
             inbox_secret=self.inbox_secret,
             idle_hours=sessions.idle_hours,
             now=self.clock,
@@ -202,7 +208,7 @@ class Chats:
             questions=self.questions,
             allowed=AllowList.of(self.questions, sources),
             forwarding=self.forwarding,
-            asked=AskedDays(database=self.database, keyring=self.keyring),
+            asked=AskedDays(database=self.database, naming=self.naming),
         )
 
     def limits(self) -> ChatLimits:

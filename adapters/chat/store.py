@@ -15,6 +15,7 @@ from adapters.chat.receipt import Receipt
 from adapters.chat.state import ChatState
 from adapters.storage.database import Database
 from adapters.storage.erasing import Names, erase
+from adapters.storage.naming import Naming
 from adapters.storage.sealing import Keyring, Seal
 from adapters.storage.tables import asked, chats, cursors, inbox, polls, secrets, spending
 from adapters.storage.upserting import upsert
@@ -52,10 +53,15 @@ class ChatStore:
     """
 
     database: Database
-    keyring: Keyring
+    naming: Naming
     inbox_secret: Seal
     idle_hours: int = 24
     now: Callable[[], float] = time.time
+
+    @property
+    def keyring(self) -> Keyring:
+        """The operator's secrets."""
+        return self.naming.keyring
 
     # --- Messages that wait -----------------------------------------------------------------------------------------
 
@@ -63,7 +69,7 @@ class ChatStore:
         """Put messages on disk; with them goes the number of the platform's update they came with."""
         sealed = [
             {
-                "chat": self.keyring.chat_key(one.identity),
+                "chat": self._inbox_name(one.identity),
                 "attempts": 0,
                 "sealed": self.inbox_secret.seal(_WAITING, b"", one.to_json()),
             }
@@ -125,7 +131,8 @@ class ChatStore:
 
     async def load(self, identity: ChatIdentity) -> Kept:
         """A chat's state, under whichever secret it lies."""
-        keys = self.keyring.chat_keys(identity)
+        chat = await self.naming.of(identity)
+        keys = chat.names("chat")
         rows = await self.database.run(
             lambda connection: connection.execute(
                 select(chats.c.chat, chats.c.version, chats.c.sealed, chats.c.seen_hour).where(chats.c.chat.in_(keys))
@@ -139,7 +146,7 @@ class ChatStore:
             # The version counts on from the row under the present key only: that is the one that is written.
             version = row.version if key == keys[0] else 0
             try:
-                state = ChatState.from_json(self.keyring.open(_STATE, identity.canonical(), row.sealed))
+                state = ChatState.from_json(chat.open(_STATE, row.sealed))
             except (SealBroken, ValueError, KeyError, TypeError):
                 return Kept(version=version, lost=True)
             return Kept(state=state, version=version)
@@ -160,9 +167,11 @@ class ChatStore:
 
         Raises StaleState when somebody else has written the chat since it was loaded.
         """
-        keys = self.keyring.chat_keys(identity)
-        sealed = None if state is None else self.keyring.current.seal(_STATE, identity.canonical(), state.to_json())
-        shown = None if poll is None else self._poll_row(identity, *poll)
+        # Where nothing is written of a chat that may have been erased, nothing is made of its identity either.
+        chat = None if state is None and poll is None else await self.naming.of(identity)
+        keys = () if chat is None else chat.names("chat")
+        sealed = None if chat is None or state is None else chat.seal(_STATE, state.to_json())
+        shown = None if chat is None or poll is None else self._poll_row(identity.platform, keys[0], *poll)
 
         def work(connection: Connection) -> int:
             if row is not None:
@@ -183,11 +192,11 @@ class ChatStore:
 
         return await self.database.run(work)
 
-    def _poll_row(self, identity: ChatIdentity, name: str, poll: Poll) -> dict[str, bytes | int]:
-        context = _poll_context(identity.platform, name)
+    def _poll_row(self, platform: str, chat: bytes, name: str, poll: Poll) -> dict[str, bytes | int]:
+        context = _poll_context(platform, name)
         return {
             "poll": self.keyring.current.keyed("poll", context),
-            "chat": self.keyring.chat_key(identity),
+            "chat": chat,
             "day": int(self.now() // 86_400),
             "sealed": self.keyring.current.seal("poll", context, poll.to_json()),
         }
@@ -212,8 +221,9 @@ class ChatStore:
 
     async def erase(self, identity: ChatIdentity) -> Receipt:
         """Erase everything of a chat at once."""
-        names = Names.of(self.keyring, identity)
+        names = Names.of(await self.naming.of(identity), self._inbox_name(identity))
         gone = await self.database.run(lambda connection: erase(connection, names))
+        self.naming.forget(identity)
         return Receipt(
             chat=gone["chats"],
             waiting=gone["inbox"],
@@ -257,6 +267,10 @@ class ChatStore:
                 upsert(connection.dialect.name, spending, row, adding=("tokens", "cost"))
             )
         )
+
+    def _inbox_name(self, identity: ChatIdentity) -> bytes:
+        """Under which name messages wait. It may be quick to guess: whoever has its key can read them anyway."""
+        return self.inbox_secret.keyed(_WAITING, identity.canonical())
 
     def _hour(self) -> int:
         return int(self.now() // 3600)

@@ -17,7 +17,8 @@ from adapters.chat.showing import Button, Picture
 from adapters.chat.state import Answered
 from adapters.moderation.policy import Reason
 from adapters.storage.database import Database
-from adapters.storage.sealing import Keyring, Seal
+from adapters.storage.naming import Naming
+from adapters.storage.sealing import Seal
 from adapters.storage.tables import reviews
 from engine.exceptions import SealBroken
 from engine.types import Basis
@@ -92,7 +93,7 @@ class ReviewStore:
     """Waiting reviews on disk. Every method is one transaction and raises StorageError."""
 
     database: Database
-    keyring: Keyring
+    naming: Naming
     secret: Seal
     now: Callable[[], float] = time.time
 
@@ -100,7 +101,7 @@ class ReviewStore:
         """Keep a new one."""
         values = {
             "review": bytes.fromhex(review.id),
-            "chat": self.keyring.chat_key(review.incoming.identity),
+            "chat": (await self.naming.of(review.incoming.identity)).present.name("chat"),
             "day": int(self.now() // 86_400),
             "sealed": self._sealed(review),
         }

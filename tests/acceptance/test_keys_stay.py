@@ -63,7 +63,8 @@ def test_every_command_is_known_here() -> None:
 
 @pytest.mark.timeout(300)
 async def test_no_command_touches_the_keys_of_a_running_bot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Beside a bot with a waiting message every command leaves its keys alone; after a kill the message is answered."""
+    """Beside a running bot every command leaves its keys alone; what it takes afterwards outlives a kill and is answered."""
+    # Nothing waits while they run: that is when a start makes the inbox's key anew.
     port = free_port()
     address = f"http://127.0.0.1:{port}"
     with mock_server() as model:
@@ -74,9 +75,6 @@ async def test_no_command_touches_the_keys_of_a_running_bot(tmp_path: Path, monk
         await served(address)
         async with Browser(address) as anna:
             await anna.begin()
-            fields = {"form": anna.token, "text": QUESTION}
-            taken = await anna.client.post("/chat", data=fields, headers={"Accept": "application/json"})
-            assert taken.status_code == 202
             before = keys(tmp_path)
             assert {"secret.json", "inbox.key"} <= set(before)
             async with DiscordServer() as discord, TelegramServer() as telegram:
@@ -91,6 +89,9 @@ async def test_no_command_touches_the_keys_of_a_running_bot(tmp_path: Path, monk
             for name in ("discord setup", "telegram setup", "secret show", "ask", "kb show"):
                 assert done[name].exit_code == 0, done[name].output
             assert not any("Traceback" in one.output for one in done.values())
+            fields = {"form": anna.token, "text": QUESTION}
+            taken = await anna.client.post("/chat", data=fields, headers={"Accept": "application/json"})
+            assert taken.status_code == 202
             assert cafi.rows("inbox") == 1
             assert await cafi.end(signal.SIGKILL) == -signal.SIGKILL
             model.reset(base_ms=1.0)
