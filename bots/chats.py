@@ -237,6 +237,7 @@ class Chats:
         await self.database.check()
         await self.vault.open()
         self._make_keys(await self.database.run(_anything_waits))
+        await self.store.seal_cursors()
         await self.spending.load()
         if self.feedback is not None:
             await self.application.closing.enter_async_context(self.forwarding)
@@ -264,4 +265,5 @@ class Chats:
 
 def _anything_waits(connection: Connection) -> bool:
     """Whether anything lies under the inbox's key."""
-    return any(connection.execute(select(func.count()).select_from(one)).scalar_one() for one in (inbox, reviews))
+    found = (inbox.c.sealed, reviews.c.sealed)
+    return any(connection.execute(select(func.count()).where(func.length(one) > 0)).scalar_one() for one in found)

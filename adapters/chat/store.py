@@ -21,7 +21,9 @@ from adapters.storage.tables import asked, chats, cursors, inbox, polls, secrets
 from adapters.storage.upserting import upsert
 from engine.exceptions import SealBroken, StaleState
 
-_STATE, _WAITING = "state", "waiting"
+_STATE, _WAITING, _CURSOR = "state", "waiting", "cursor"
+_UNSEALED = b"\x00"
+"""In place of the number of a sealed text's form: the migration had no secret to seal with."""
 POLL_DAYS = 7
 """A poll that nobody has answered by then is forgotten."""
 
@@ -76,24 +78,45 @@ class ChatStore:
             for one in arrived
         ]
 
+        noted = None if cursor is None else self._cursor_row(*cursor)
+
         def work(connection: Connection) -> list[int]:
             rows = []
             for values in sealed:
                 key = connection.execute(insert(inbox).values(values)).inserted_primary_key
                 rows.append(int(key[0]) if key else 0)
-            if cursor is not None:
-                name, value = cursor
-                connection.execute(upsert(connection.dialect.name, cursors, {"name": name, "value": value}))
+            if noted is not None:
+                connection.execute(upsert(connection.dialect.name, cursors, noted))
             return rows
 
         rows = await self.database.run(work)
         return [Waiting(row=row, incoming=one) for row, one in zip(rows, arrived, strict=True)]
 
     async def cursor(self, name: str) -> int | None:
-        """The number of the last update that was taken from a platform."""
-        return await self.database.run(
-            lambda connection: connection.execute(select(cursors.c.value).where(cursors.c.name == name)).scalar()
+        """The number of the last update that was taken from a platform; None where it is not known (any more)."""
+        sealed = await self.database.run(
+            lambda connection: connection.execute(select(cursors.c.sealed).where(cursors.c.name == name)).scalar()
         )
+        if sealed is None:
+            return None
+        try:
+            return int.from_bytes(self.keyring.open(_CURSOR, name.encode(), sealed), "big")
+        except SealBroken:
+            return None
+
+    async def seal_cursors(self) -> None:
+        """Seal the numbers that a version without seals has left."""
+
+        def work(connection: Connection) -> None:
+            for name, sealed in connection.execute(select(cursors.c.name, cursors.c.sealed)).all():
+                if sealed[:1] == _UNSEALED:
+                    row = self._cursor_row(name, int.from_bytes(sealed[1:], "big"))
+                    connection.execute(upsert(connection.dialect.name, cursors, row))
+
+        await self.database.run(work)
+
+    def _cursor_row(self, name: str, value: int) -> dict[str, str | bytes]:
+        return {"name": name, "sealed": self.keyring.current.seal(_CURSOR, name.encode(), value.to_bytes(8, "big"))}
 
     async def unanswered(self, platform: str) -> tuple[list[Waiting], int]:
         """The waiting messages of a platform in order, and how many cannot be opened any more (they are dropped)."""

@@ -86,6 +86,9 @@ class ModeratedChat(Chat):
 
     async def handle(self, state: ChatState, incoming: Incoming) -> Showings:
         """What is shown for one thing a person did, as far as moderators let it be shown."""
+        lost = await self._lost(state, incoming)
+        if lost is not None:
+            yield lost
         if incoming.command == DECIDED:
             shown = self._decided(state, incoming)
         elif self.standings.now.paused and incoming.command in ASKING:
@@ -196,6 +199,15 @@ class ModeratedChat(Chat):
             buttons=showing.buttons,
             pictures=showing.pictures,
         )
+
+    async def _lost(self, state: ChatState, incoming: Incoming) -> Showing | None:
+        """A word about a reply that was lost while it waited; not before the contacts, where somebody needs those."""
+        if incoming.command == DECIDED or not self.queue.any_lost or self._referral(state, incoming) is not None:
+            return None
+        if not await self.queue.tell_lost(incoming.identity):
+            return None
+        contacts = self.session.referral(state.session).brief()
+        return Showing(text=self.said(state).lost.format(contacts=contacts), private=True)
 
     # --- What has waited --------------------------------------------------------------------------------------------
 

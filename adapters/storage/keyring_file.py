@@ -6,6 +6,7 @@ Only the program that holds the database for itself writes them (`bots/chats.py`
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,6 +16,10 @@ from adapters.storage.private_files import write_private
 from adapters.storage.sealing import SECRET_BYTES, Keyring, Secret
 from engine.exceptions import ConfigurationError
 
+_HEX = 2 * SECRET_BYTES
+_DIGITS = re.compile(rf"[0-9a-fA-F]{{{_HEX},}}")
+_DIFFERENT = 8
+"""Of sixteen digits, so many occur in any secret that was made by chance."""
 _REMEDY = (
     "Put the file back from your safe copy. If there is none, remove the file; what it sealed cannot be opened any more "
     "and goes with: cafi secret erase-lost"
@@ -22,16 +27,26 @@ _REMEDY = (
 
 
 def from_texts(current: str, former: Iterable[str] = ()) -> Keyring:
-    """A keyring from settings; raises ConfigurationError for a secret that can be guessed."""
-    return Keyring(current=_from_text(current), former=tuple(_from_text(one) for one in former))
+    """A keyring from settings; raises ConfigurationError for a secret that can be guessed.
+
+    The present one is of random digits: the id that names it in the database would let a phrase be guessed. Former ones may
+    still be what earlier versions took.
+    """
+    if not _DIGITS.fullmatch(current) or len(set(current.lower())) < _DIFFERENT:
+        raise ConfigurationError(
+            f"The secret is not {_HEX} random hexadecimal digits.",
+            key="sessions.secret",
+            remedy="Make one with: openssl rand -hex 32. One that was in use before goes into sessions.former_secrets.",
+        )
+    return Keyring(current=Secret(current.encode()), former=tuple(_former(one) for one in former))
 
 
-def _from_text(text: str) -> Secret:
+def _former(text: str) -> Secret:
     if len(text) < SECRET_BYTES:
         raise ConfigurationError(
-            f"The secret is shorter than {SECRET_BYTES} characters.",
-            key="sessions.secret",
-            remedy="Make one with: python3 -c 'import secrets; print(secrets.token_hex(32))'",
+            f"A former secret is shorter than {SECRET_BYTES} characters.",
+            key="sessions.former_secrets",
+            remedy="Write it there as it was, or leave it out.",
         )
     return Secret(text.encode())
 

@@ -39,12 +39,16 @@ async def test_setup_registers_commands_and_says_what_is_missing_where(tmp_path:
         assert (await set_up(application(fake, tmp_path, **settings), again=True))[0] == "commands: 12 registered"
 
 
+def keys_in(folder: Path) -> list[str]:
+    return [one.name for one in folder.iterdir() if one.suffix in {".json", ".key", ".new"}]
+
+
 async def test_setup_before_the_first_start_makes_no_key_and_notes_nothing(tmp_path: Path) -> None:
     """Without a secret everything is registered each time, and no secret or key is left behind."""
     async with DiscordServer() as fake:
         for _ in range(2):
             assert (await set_up(application(fake, tmp_path)))[0] == "commands: 12 registered"
-    assert not [one.name for one in tmp_path.iterdir() if one.suffix in {".json", ".key", ".new"}]
+    assert keys_in(tmp_path) == []
 
 
 async def test_setup_names_an_intent_that_is_off_and_a_token_that_is_wrong(tmp_path: Path) -> None:

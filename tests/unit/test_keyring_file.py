@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from secrets import token_hex
 
 import pytest
 
@@ -57,11 +58,20 @@ def test_every_cut_of_the_file_is_noticed(tmp_path: Path) -> None:
             load(path)
 
 
-def test_a_secret_that_can_be_guessed_is_refused() -> None:
-    """A secret from the settings has at least 32 characters."""
+@pytest.mark.parametrize("text", ["", "x" * 64, "correct horse battery staple correct horse battery", "0" * 64, "ab" * 40,
+                                  "0123456789abcdef" * 4 + "g", token_hex(31)])  # fmt: skip
+def test_a_secret_that_can_be_guessed_is_refused(text: str) -> None:
+    """A present secret from the settings has 64 random hexadecimal digits; the error says how to make one."""
+    with pytest.raises(ConfigurationError, match="openssl rand -hex 32"):
+        from_texts(text)
+
+
+def test_a_former_secret_may_be_what_was_taken_before() -> None:
+    """What lies under a phrase of 32 characters opens while it is among the former secrets, and no shorter one is taken."""
+    new = token_hex(32)
+    assert from_texts(new, ["y" * 32]) == Keyring(current=Secret(new.encode()), former=(Secret(b"y" * 32),))
     with pytest.raises(ConfigurationError, match="shorter than 32"):
-        from_texts("x" * 31)
-    assert from_texts("x" * 32, ["y" * 32]).former == (Secret(b"y" * 32),)
+        from_texts(new, ["y" * 31])
 
 
 def test_rotation_keeps_every_former_secret() -> None:
