@@ -42,6 +42,11 @@ class Cafi:
             )
         return self.process
 
+    async def aclose(self) -> None:
+        """Leave nothing running, where a test has not come to its end."""
+        if self.process is not None and self.process.returncode is None:
+            await self.end(signal.SIGKILL)
+
     async def end(self, number: signal.Signals) -> int:
         assert self.process is not None
         self.process.send_signal(number)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 from collections.abc import Iterator
+from contextlib import aclosing
 from pathlib import Path
 from typing import Any
 
@@ -73,7 +74,7 @@ async def test_no_command_touches_the_keys_of_a_running_bot(tmp_path: Path, monk
         cafi = Cafi(tmp_path, web | {"CAFI_AGENTS": "llm", "CAFI_MODELS__BASE_URL": model.base_url})
         await cafi.start()
         await served(address)
-        async with Browser(address) as anna:
+        async with aclosing(cafi), Browser(address) as anna:
             await anna.begin()
             before = keys(tmp_path)
             assert {"secret.json", "inbox.key"} <= set(before)
@@ -100,7 +101,7 @@ async def test_no_command_touches_the_keys_of_a_running_bot(tmp_path: Path, monk
             await until(lambda: cafi.rows("inbox") == 0)
             await anna.get("/chat")
             assert QUESTION in anna.words and any('class="entry answer"' in one for one in anna.entries)
-        assert await cafi.end(signal.SIGTERM) == 0
+            assert await cafi.end(signal.SIGTERM) == 0
     assert "could not be opened" not in cafi.log.read_text(encoding="utf-8")
 
 
