@@ -8,11 +8,13 @@ slow on purpose, once while the chat is active; what it gives is let go of soon 
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import hmac
 import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from adapters.chat.identity import ChatIdentity
 from adapters.storage.sealing import Keyring, Secret
@@ -67,7 +69,7 @@ class Pseudonyms:
 class _Active:
     """A chat that is talked in, or was a moment ago."""
 
-    made: asyncio.Future[Pseudonyms]
+    made: asyncio.Future[tuple[bytes, ...]]
     ending: asyncio.TimerHandle | None = None
 
 
@@ -84,20 +86,21 @@ class Naming:
         """A chat's pseudonyms; about 50 ms of a thread where the chat was not active."""
         if not identity.guessable:
             return pseudonyms(self.keyring, identity)
+        person = own(identity)
         loop = asyncio.get_running_loop()
-        active = self._active.get(identity)
+        active = self._active.get(person)
         if active is None:
-            active = _Active(made=loop.run_in_executor(self._threads, pseudonyms, self.keyring, identity))
-            self._active[identity] = active
+            active = _Active(made=loop.run_in_executor(self._threads, _roots, self.keyring, person))
+            self._active[person] = active
         if active.ending is not None:
             active.ending.cancel()
-        active.ending = loop.call_later(self._keep_seconds, self.forget, identity)
+        active.ending = loop.call_later(self._keep_seconds, self.forget, person)
         # Shielded: whoever else waits for the same must not lose it with a caller who is cancelled.
-        return await asyncio.shield(active.made)
+        return _named(self.keyring, identity, await asyncio.shield(active.made))
 
     def forget(self, identity: ChatIdentity) -> None:
         """Know nothing of a chat any more."""
-        active = self._active.pop(identity, None)
+        active = self._active.pop(own(identity), None)
         if active is not None and active.ending is not None:
             active.ending.cancel()
 
@@ -108,10 +111,24 @@ class Naming:
 
 def pseudonyms(keyring: Keyring, identity: ChatIdentity) -> Pseudonyms:
     """The pseudonyms of a chat; slow for an identity that can be guessed."""
+    return _named(keyring, identity, _roots(keyring, own(identity)) if identity.guessable else ())
+
+
+def own(identity: ChatIdentity) -> ChatIdentity:
+    """The person in the place, whatever the thread: only that is slow, so that nobody in a rush waits for threads."""
+    return replace(identity, thread="") if identity.thread else identity
+
+
+def _roots(keyring: Keyring, person: ChatIdentity) -> tuple[bytes, ...]:
+    return tuple(secret.slowly(person.canonical()) for secret in keyring)
+
+
+def _named(keyring: Keyring, identity: ChatIdentity, roots: tuple[bytes, ...]) -> Pseudonyms:
     plain = identity.canonical()
     unguessed = [Pseudonym(secret=one, root=plain) for one in keyring]
-    if not identity.guessable:
+    if not roots:
         return Pseudonyms(present=unguessed[0], former=tuple(unguessed[1:]))
-    present, *former = (Pseudonym(secret=one, root=one.slowly(plain)) for one in keyring)
+    slow = (hmac.digest(one, plain, hashlib.sha256) for one in roots)
+    present, *former = (Pseudonym(secret=secret, root=root) for secret, root in zip(keyring, slow, strict=True))
     # Chats of versions that used the identity itself are found, and written anew when somebody next writes in them.
     return Pseudonyms(present=present, former=(*former, *unguessed))

@@ -70,7 +70,7 @@ async def test_what_is_made_of_an_identity_is_made_once_while_the_chat_is_active
     await asyncio.sleep(0)
     first.cancel()
     found = await asyncio.gather(*others)
-    assert all(one is found[0] for one in found) and await naming.of(ANNA) is found[0]
+    assert all(one == found[0] for one in found) and await naming.of(ANNA) == found[0]
     assert len(naming) == 1
 
 
@@ -100,3 +100,11 @@ async def test_nothing_of_a_chat_is_known_after_it_was_forgotten_or_fell_silent(
     assert not [
         one for one in gc.get_objects() if getattr(type(one), "__name__", "") == "Pseudonym" and one.root in roots
     ]
+
+
+async def test_the_threads_of_a_person_are_named_apart_and_cost_nothing_more() -> None:
+    """A new question thread has names of its own, made of what is known of its person already."""
+    naming = Naming(RING)
+    threads = [replace(MEMBER, thread=str(number)) for number in range(20)]
+    names = {(await naming.of(one)).present.name("chat") for one in threads}
+    assert len(names) == 20 and len(naming) == 1
