@@ -133,11 +133,12 @@ def served(folder: Path) -> Iterator[tuple[str, int]]:
         "web": {"port": port, "trusted_proxies": ["127.0.0.1"]},
     }
     (folder / "cafi.yaml").write_text(yaml.safe_dump(settings))
-    command = [sys.executable, "-m", "bots.web", "--config", str(folder / "cafi.yaml"), "--agents", "builtin"]
+    options = ["--config", str(folder / "cafi.yaml"), "--agents", "builtin"]
+    command = [sys.executable, "-c", "from bots.cli import app; app()", "run", *options]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None
-            assert process.stdout.readline().startswith("The web page is at")
+            assert process.stdout.readline().startswith("CAFI is at")
             yield f"http://127.0.0.1:{port}", process.pid
         finally:
             process.terminate()

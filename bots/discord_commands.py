@@ -42,7 +42,9 @@ async def set_up(application: Application, *, again: bool = False) -> list[str]:
     from bots.chats import Chats
     from bots.discord import discord_setup
     from bots.moderating import moderation_gate
+    from bots.process import privately
 
+    privately()
     async with application.closing:
         chats = Chats(application=application)
         return await discord_setup(chats, moderation_gate(chats), again=again)
@@ -72,7 +74,9 @@ async def logged(application: Application, last: int) -> list[Entry]:
     """The last entries of the log of moderators. Raises StorageError and ConfigurationError."""
     from bots.chats import Chats
     from bots.moderating import audit_log
+    from bots.process import privately
 
+    privately()
     async with application.closing:
         return await audit_log(Chats(application=application)).entries(last)
 

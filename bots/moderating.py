@@ -43,7 +43,7 @@ def moderation(chats: Chats, platform: str = PLATFORM) -> Moderation:
     )
     standings.load()
     audit = audit_log(chats)
-    store = ReviewStore(database=chats.database, keyring=chats.keyring, secret=chats.inbox_secret, now=chats.clock)
+    store = ReviewStore(database=chats.database, naming=chats.naming, secret=chats.inbox_secret, now=chats.clock)
     recheck = Recheck(engine=engine, lexicon=chats.application.lexicon)
     return Moderation(
         engine=engine,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import sys
 from typing import TYPE_CHECKING
 
@@ -34,3 +35,8 @@ def settle(engine: Engine) -> None:
     gc.set_threshold(20_000, 50, 100)
     # While a long text is read beside the event loop, the loop waits this long for its turn; by default 5 ms, each time.
     sys.setswitchinterval(SWITCH_SECONDS)
+
+
+def privately() -> None:
+    """Let whatever is written from here on be for this account alone."""
+    os.umask(0o077)

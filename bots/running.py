@@ -14,7 +14,7 @@ from adapters.chat.privacy import Platform
 from bots.chats import Chats
 from bots.compose import Application
 from bots.logs import set_up_log
-from bots.process import settle
+from bots.process import privately, settle
 from engine.exceptions import ConfigurationError, StorageError
 
 if TYPE_CHECKING:
@@ -41,6 +41,7 @@ class Bot(Protocol):
 
 async def serve(application: Application, say: Callable[[str], None]) -> None:
     """Run what is configured. Raises CafiError for what an operator has to mend first."""
+    privately()
     set_up_log(application.settings.log_level)
     async with application.closing:
         chats = Chats(application=application)

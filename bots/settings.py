@@ -39,9 +39,9 @@ class StorageSettings(Strict):
 class SessionSettings(Strict):
     """What is kept of chats, for how long, and how much one chat may ask."""
 
-    secret: SecretStr | None = Field(default=None, description="32 characters or more; in place of the file")
+    secret: SecretStr | None = Field(default=None, description="64 hexadecimal digits; in place of the file")
     former_secrets: tuple[SecretStr, ...] = ()
-    secret_file: Path = Path("var") / "secret.json"
+    secret_file: Path | None = Field(default=None, description="else in the account's configuration folder")
     inbox_key_file: Path = Path("var") / "inbox.key"
     idle_hours: int = Field(default=24, ge=1, le=24 * 30)
     messages_a_minute: int = Field(default=12, ge=1)

@@ -39,7 +39,7 @@ _VERDICT = re.compile(r"^[^\w\n]*+(?:evaluation|verdict|decision|system|assistan
 _JSON = re.compile(r'"\s*(?:reply|citations|basis|requested_sources|decision|objections)\s*"\s*:')
 _JOINER = "\u200d"
 """Emoji are put together with it."""
-_PLACEHOLDER = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}", re.S)
+_PLACEHOLDER = re.compile(r"\{\{[^{}]*+\}\}|\{%[^%]*+%\}|\{#[^#]*+#\}")
 _MOST_KEPT = 100_000
 
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+_UNGUESSABLE = frozenset({"web"})
+"""Platforms on which a chat's id is a random number of 256 bits."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ChatIdentity:
@@ -16,6 +19,11 @@ class ChatIdentity:
     chat: str
     user: str = ""
     thread: str = ""
+
+    @property
+    def guessable(self) -> bool:
+        """Whether somebody could try every identity there may be: accounts have numbers that can be counted through."""
+        return self.platform not in _UNGUESSABLE
 
     def canonical(self) -> bytes:
         """The identity as bytes; two identities never share them, as lengths go before the parts."""

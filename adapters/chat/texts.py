@@ -102,6 +102,7 @@ class WhoCanReadTexts(Strict):
     provider_asked_not: str
     no_provider: str
     operator: str
+    operator_account: str
     moderators: str
     no_moderators: str
     nobody_called: str

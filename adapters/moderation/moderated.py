@@ -94,7 +94,7 @@ class ModeratedChat(Chat):
             shown = self._blocked_page(state)
         else:
             shown = self._watched(state, incoming)
-        async for showing in shown:
+        async for showing in self._with_lost(shown, incoming):
             yield showing
 
     # --- Pause ------------------------------------------------------------------------------------------------------
@@ -198,6 +198,22 @@ class ModeratedChat(Chat):
             buttons=showing.buttons,
             pictures=showing.pictures,
         )
+
+    async def _with_lost(self, shown: Showings, incoming: Incoming) -> Showings:
+        """What is shown, and after it a word, once, about a reply that was lost while it waited; not in a crisis."""
+        calm = incoming.command != DECIDED
+        async for showing in shown:
+            calm = calm and not showing.referral
+            tells = calm and self.queue.any_lost and not showing.erased and showing.poll is None
+            if showing.state is None or not tells or not await self.queue.tell_lost(incoming.identity):
+                yield showing
+                continue
+            yield replace(showing, state=None)
+            yield self._lost_line(showing.state)
+
+    def _lost_line(self, state: ChatState) -> Showing:
+        contacts = self.session.referral(state.session).brief()
+        return Showing(text=self.said(state).lost.format(contacts=contacts), private=True, state=state)
 
     # --- What has waited --------------------------------------------------------------------------------------------
 

@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
+from adapters.chat.identity import ChatIdentity
 from adapters.chat.incoming import Incoming
 from adapters.moderation.audit import Action, AuditLog, Target
 from adapters.moderation.reviews import Decided, Outcome, Review, ReviewStore
@@ -60,6 +61,7 @@ class ReviewQueue:
     desk: Desk | None = None
     take: Take | None = None
     _notes: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    any_lost: bool = field(default=False, init=False)
     _order: asyncio.Lock = field(default_factory=asyncio.Lock)
     _room: asyncio.Lock = field(default_factory=asyncio.Lock)
     _changed: asyncio.Event = field(default_factory=asyncio.Event)
@@ -92,6 +94,10 @@ class ReviewQueue:
             await self.desk.clear(review.notes, outcome)
         return review
 
+    async def tell_lost(self, identity: ChatIdentity) -> bool:
+        """Whether somebody is to be told, once, that a reply they waited for is lost; raises StorageError."""
+        return await self.store.tell_lost(identity)
+
     def withdrawn(self) -> None:
         """A chat was erased: look soon for what moderators should not see any longer."""
         self._changed.set()
@@ -102,6 +108,7 @@ class ReviewQueue:
         Raises StorageError.
         """
         waiting = await self.store.waiting()
+        self.any_lost = await self.store.any_lost()
         present = {one.id for one in waiting}
         for name in [one for one in self._notes if one not in present]:
             notes = self._notes.pop(name)

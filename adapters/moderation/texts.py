@@ -30,6 +30,7 @@ class MemberTexts(Strict):
     edited: str
     discarded: str
     expired: str
+    lost: str
     reads_nothing: str
     reads_flagged: str
     reads_all: str

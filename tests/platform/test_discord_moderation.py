@@ -288,6 +288,29 @@ async def test_forgetting_withdraws_a_waiting_reply(tmp_path: Path) -> None:
             assert await room.moderation.queue.store.waiting() == []
 
 
+async def test_whoever_waits_for_a_reply_that_is_lost_is_told_when_they_write_again(tmp_path: Path) -> None:
+    """When the inbox's key is gone, moderators see nothing that waits, and the asker is told, once, after any contacts."""
+    async with DiscordServer() as fake:
+        room = Community(fake)
+        async with room.running(tmp_path, moderation={"mode": "all"}):
+            await agree(room.anna, room.channel)
+            await waiting(room)
+        (tmp_path / "inbox.key").unlink()
+        async with room.running(tmp_path):
+            await fake.wait_for(lambda: room.moderation.queue.any_lost)
+            assert await room.moderation.queue.store.waiting() == []
+            urgent = room.anna.slash(room.channel, "ask", question="I want to kill myself tonight")
+            assert "lost while it waited" not in await said(urgent)
+            await room.anna.slash(room.channel, "ask", question="what are the voices?").reply()
+            lost = await told(room, "was lost while it waited for a moderator")
+            assert "You can ask again" in lost.content
+            assert not any("was lost while" in one.content for one in fake.seen_by(room.mia))
+            await room.anna.slash(room.channel, "ask", question="what helps with sleep?").reply()
+            await fake.settled()
+            shown = [one for one in fake.seen_by(room.anna) if "was lost while" in one.content]
+            assert len(shown) == 1
+
+
 async def test_a_waiting_reply_survives_a_restart_with_its_buttons(tmp_path: Path) -> None:
     """A reply that waits when the process ends is decided by the old buttons under the next process, and shown once."""
     async with DiscordServer() as fake:

@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from adapters.storage.keyring_file import save
+from adapters.storage.sealing import Keyring, Secret
 from bots.discord_commands import set_up
 from bots.rehearsing.discord_world import DiscordServer, Permission
 from bots.settings import DiscordSettings
@@ -24,6 +26,7 @@ async def test_setup_registers_commands_and_says_what_is_missing_where(tmp_path:
     """Each finding is a line; the second time nothing is sent, unless it is asked for."""
     async with DiscordServer() as fake:
         room = Room(fake)
+        save(tmp_path / "secret.json", Keyring(current=Secret.random()))
         fake.allow(room.channel, fake.bot, deny=Permission.CREATE_PUBLIC_THREADS | Permission.SEND_MESSAGES)
         settings = {"channels": (room.channel.id,)}
         lines = await set_up(application(fake, tmp_path, **settings))
@@ -34,6 +37,18 @@ async def test_setup_registers_commands_and_says_what_is_missing_where(tmp_path:
         assert any("Message Content Intent is on and not needed" in line for line in lines)
         assert (await set_up(application(fake, tmp_path, **settings)))[0].endswith("unchanged, nothing sent")
         assert (await set_up(application(fake, tmp_path, **settings), again=True))[0] == "commands: 12 registered"
+
+
+def keys_in(folder: Path) -> list[str]:
+    return [one.name for one in folder.iterdir() if one.suffix in {".json", ".key", ".new"}]
+
+
+async def test_setup_before_the_first_start_makes_no_key_and_notes_nothing(tmp_path: Path) -> None:
+    """Without a secret everything is registered each time, and no secret or key is left behind."""
+    async with DiscordServer() as fake:
+        for _ in range(2):
+            assert (await set_up(application(fake, tmp_path)))[0] == "commands: 12 registered"
+    assert keys_in(tmp_path) == []
 
 
 async def test_setup_names_an_intent_that_is_off_and_a_token_that_is_wrong(tmp_path: Path) -> None:

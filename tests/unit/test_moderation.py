@@ -28,6 +28,7 @@ from adapters.moderation.texts import load_moderation_texts
 from adapters.storage.database import Database
 from adapters.storage.erasing import Names, erase
 from adapters.storage.migrating import migrate
+from adapters.storage.naming import Naming, pseudonyms
 from adapters.storage.sealing import Keyring, Secret
 from adapters.storage.tables import audit, metadata
 from bots.compose import Application
@@ -174,14 +175,14 @@ def _on_disk(folder: Path) -> bytes:
 async def test_a_review_comes_back_as_it_was_and_lies_sealed(tmp_path: Path, database: Database) -> None:
     """What waits opens under the inbox key alone, and the file holds no word of it."""
     secret, keyring = Secret.random(), Keyring(current=Secret.random())
-    store = ReviewStore(database=database, keyring=keyring, secret=secret)
+    store = ReviewStore(database=database, naming=Naming(keyring), secret=secret)
     one = review()
     await store.put(one)
     assert await store.get(one.id) == one and await store.waiting() == [one]
     assert one.shown == "I was away.\n\nVoices are sounds."
     content = _on_disk(tmp_path)
     assert b"voices" not in content.lower() and b"Anna" not in content
-    other = ReviewStore(database=database, keyring=keyring, secret=Secret.random())
+    other = ReviewStore(database=database, naming=Naming(keyring), secret=Secret.random())
     assert await other.get(one.id) is None
     assert await other.waiting() == [] and await store.waiting() == []  # what nobody can open any more is dropped
     await database.aclose()
@@ -189,7 +190,7 @@ async def test_a_review_comes_back_as_it_was_and_lies_sealed(tmp_path: Path, dat
 
 async def test_a_decision_opens_for_its_own_chat_only(database: Database) -> None:
     """Somebody else's chat, a forged text and a text of another key show nothing."""
-    store = ReviewStore(database=database, keyring=Keyring(current=Secret.random()), secret=Secret.random())
+    store = ReviewStore(database=database, naming=Naming(Keyring(current=Secret.random())), secret=Secret.random())
     decided = Decided(review=review(), outcome=Outcome.EDITED, words="Voices are real to those who hear them.")
     sealed = store.seal_decided(decided)
     assert store.open_decided(Incoming(identity=ANNA, text=sealed)) == decided
@@ -202,14 +203,14 @@ async def test_a_decision_opens_for_its_own_chat_only(database: Database) -> Non
 async def test_forgetting_erases_waiting_reviews_of_that_chat_alone(database: Database) -> None:
     """The eraser takes the chat's reviews, under every secret that was in use, and leaves those of others."""
     former, secret = Secret.random(), Secret.random()
-    old = ReviewStore(database=database, keyring=Keyring(current=former), secret=secret)
+    old = ReviewStore(database=database, naming=Naming(Keyring(current=former)), secret=secret)
     keyring = Keyring(current=Secret.random(), former=(former,))
-    store = ReviewStore(database=database, keyring=keyring, secret=secret)
+    store = ReviewStore(database=database, naming=Naming(keyring), secret=secret)
     other = review(incoming=Incoming(identity=ChatIdentity(platform="discord", chat="1", user="43")))
     await old.put(review())
     await store.put(review())
     await store.put(other)
-    gone = await database.run(lambda connection: erase(connection, Names.of(keyring, ANNA)))
+    gone = await database.run(lambda connection: erase(connection, Names.of(pseudonyms(keyring, ANNA), b"")))
     assert gone["reviews"] == 2 and await store.waiting() == [other]
     await database.aclose()
 
