@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from sqlalchemy import Connection, delete, insert, select, update
 
@@ -48,7 +48,7 @@ class ChatStore:
     """All that is stored of chats. Every method is one transaction and raises StorageError.
 
     `inbox_secret` seals waiting messages; it lies apart from the database and from the keyring. `now` gives seconds
-    since 1970.
+    since 1970. `erased`: told of each chat that was erased, by whoever holds something of chats in memory.
     """
 
     database: Database
@@ -56,6 +56,7 @@ class ChatStore:
     inbox_secret: Secret
     idle_hours: int = 24
     now: Callable[[], float] = time.time
+    erased: list[Callable[[ChatIdentity], None]] = field(default_factory=list)
 
     # --- Messages that wait -----------------------------------------------------------------------------------------
 
@@ -211,9 +212,11 @@ class ChatStore:
             return None
 
     async def erase(self, identity: ChatIdentity) -> Receipt:
-        """Erase everything of a chat at once."""
+        """Erase everything of a chat at once, here and with all who listen."""
         names = Names.of(self.keyring, identity)
         gone = await self.database.run(lambda connection: erase(connection, names))
+        for forget in self.erased:
+            forget(identity)
         return Receipt(
             chat=gone["chats"],
             waiting=gone["inbox"],

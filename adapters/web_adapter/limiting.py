@@ -73,6 +73,12 @@ class Buckets:
             self._left.popitem(last=False)
         return allowed
 
+    def sweep(self) -> None:
+        """Forget the keys that could take as many again as new ones."""
+        now = self.clock()
+        while self._left and next(iter(self._left.values()))[1] < now - 60:
+            self._left.popitem(last=False)
+
 
 @dataclass(kw_only=True)
 class Places:
