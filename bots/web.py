@@ -80,10 +80,9 @@ def _told(url: str, questions: Questions) -> list[Figure]:
 async def serve_alone(application: Application, say: Callable[[str], None]) -> None:
     """Serve the page and nothing else until a signal comes."""
     from bots.logs import set_up_log
-    from bots.process import settle, without_core_dumps
+    from bots.process import settle
 
     set_up_log(application.settings.log_level)
-    without_core_dumps()
     async with application.closing:
         chats = Chats(application=application)
         settle(application.session.engine)

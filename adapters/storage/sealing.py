@@ -75,7 +75,6 @@ def _derived(secret: bytes, label: bytes) -> bytes:
     return hmac.digest(secret, label, hashlib.sha256)
 
 
-@lru_cache(maxsize=512)  # a turn opens and seals the same chat's state
 def _cipher(secret: bytes, purpose: str, context: bytes) -> AESGCM:
     derived = HKDF(algorithm=SHA256(), length=32, salt=b"cafi 1 " + purpose.encode(), info=context).derive(secret)
     return AESGCM(derived)

@@ -14,7 +14,7 @@ from bots.compose import Application
 from bots.settings import read_settings
 from engine.memo import once_a_turn, one_turn
 
-STRANGE = "xylopharquet"
+STRANGE = "zwerquillith"
 MESSAGES = (
     f"My name is {STRANGE} and I hear voices. What can I do about them?",
     f"What about {STRANGE}s, are they dangerous for my brother?",
