@@ -31,6 +31,7 @@ from engine.judges.protocol import ROLE_AND_TONE, SOURCE_FIDELITY, UNSUPPORTED_C
 from engine.judges.student import SharpenedJudge, Student, StudentJudge
 from engine.knowledge.base import KnowledgeBase
 from engine.knowledge.limits import LintLimits
+from engine.memo import one_turn
 from engine.models.protocol import ChatModel
 from engine.refiner.builtin import BuiltinRefiner, Disclaimer
 from engine.reflection.builtin import PhraseNeed, SearchCompleteness, WordRelevance
@@ -233,15 +234,16 @@ class Application:
                         key="handoffs",
                     )
         assistants = BuiltOnce(build=self.assistant, names=names)
-        assistants[self.settings.assistant]
-        return Engine(
-            assistants=assistants,
-            default=self.settings.assistant,
-            fast_layers=(self.urgency_rules, self.urgency_classifier),
-            stakes=self.stakes,
-            budget=self.settings.budget,
-            prices=self.prices,
-        )
+        with one_turn():  # the same words stand in sources, synonyms and rules
+            assistants[self.settings.assistant]
+            return Engine(
+                assistants=assistants,
+                default=self.settings.assistant,
+                fast_layers=(self.urgency_rules, self.urgency_classifier),
+                stakes=self.stakes,
+                budget=self.settings.budget,
+                prices=self.prices,
+            )
 
     def assistant_settings(self, name: str) -> AssistantSettings:
         """One assistant's file, its knowledge base as an absolute path."""
@@ -252,6 +254,7 @@ class Application:
             folder = self.settings.knowledge_base
         return read.model_copy(update={"knowledge_base": folder})
 
+    @one_turn()
     def assistant(self, name: str) -> Assistant:
         """One assistant with its knowledge base, search and teams."""
         settings = self.assistant_settings(name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -19,6 +20,14 @@ def starting() -> None:
     Commands that answer once and end leave it off; `settle` turns it on for those that stay.
     """
     gc.disable()
+
+
+def without_core_dumps() -> None:
+    """Keep what people wrote from the disk should the process crash, where the system lets us."""
+    with suppress(ImportError, OSError, ValueError):
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
 def settle(engine: Engine) -> None:

@@ -45,6 +45,9 @@ class WebServer:
         host, port = self._socket.getsockname()[:2]
         return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
+    def sweep(self) -> None:
+        """It holds nothing of anybody."""
+
     async def run(self) -> None:
         """Serve; requests that run when it is told to stop are answered first."""
         logging.getLogger("uvicorn.error").setLevel(logging.ERROR)  # a warning for each malformed request fills a disk

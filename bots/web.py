@@ -59,7 +59,7 @@ def _told(url: str, questions: Questions) -> list[Figure]:
     from adapters.weeks import today
     from bots.feedback_table import option_names
 
-    selection = Selection.of(today(), weeks=None, platform=None, ended=True)
+    selection = Selection.of(today(), weeks=None, platform=None)
     found = figures(read_tallies(url), questions, selection)
     return [
         Figure(

@@ -15,6 +15,7 @@ from engine.attempt import NOTHING, Answer, Assistant, Attempt
 from engine.conversation import remember
 from engine.exceptions import CafiError, ModelError
 from engine.filter import WHOLE, FilterPlan
+from engine.memo import one_turn
 from engine.models.ledger import Ledger
 from engine.saying import agrees
 from engine.settings import Budget, Price
@@ -61,8 +62,9 @@ class Engine:
 
     def assess_now(self, conversation: Conversation, message: str) -> Urgency:
         """What the fast layers see in a message, in milliseconds and without a model."""
-        text = clean(message).text
-        return Urgency.of(layer.assess_now(text, conversation.messages) for layer in self.fast_layers)
+        with one_turn():
+            text = clean(message).text
+            return Urgency.of(layer.assess_now(text, conversation.messages) for layer in self.fast_layers)
 
     async def assess(self, message: str, earlier: tuple[Message, ...] = ()) -> Urgency:
         """What every layer sees in a message, without answering it; for measuring, so no layer is hurried."""
@@ -89,6 +91,19 @@ class Engine:
         the level is `concern` at most. `built_in`: no language model is asked. `seen`: what `assess_now` has found in
         this message, so that it is not read twice.
         """
+        with one_turn():
+            return await self._respond(conversation, message, wish, seen, said_safe=said_safe, built_in=built_in)
+
+    async def _respond(
+        self,
+        conversation: Conversation,
+        message: str,
+        wish: Wish,
+        seen: Urgency | None,
+        *,
+        said_safe: bool,
+        built_in: bool,
+    ) -> Turn:
         assistant = self.assistants.get(conversation.assistant) or self.assistants[self.default]
         conversation = replace(conversation, assistant=assistant.settings.id)
         cleaned = clean(message, limit=assistant.settings.limits.message_characters)

@@ -25,6 +25,7 @@ ENGINE_ORDER = (
     "exceptions",
     "types",
     "proportions",
+    "memo",
     "text",
     "files",
     "settings",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from sqlalchemy import Connection, delete, insert, select, update
 
@@ -51,7 +51,7 @@ class ChatStore:
     """All that is stored of chats. Every method is one transaction and raises StorageError.
 
     `inbox_secret` seals waiting messages; it lies apart from the database and from the keyring. `now` gives seconds
-    since 1970.
+    since 1970. `erased`: told of each chat that was erased, by whoever holds something of chats in memory.
     """
 
     database: Database
@@ -59,6 +59,7 @@ class ChatStore:
     inbox_secret: Seal
     idle_hours: int = 24
     now: Callable[[], float] = time.time
+    erased: list[Callable[[ChatIdentity], None]] = field(default_factory=list)
 
     @property
     def keyring(self) -> Keyring:
@@ -243,10 +244,12 @@ class ChatStore:
             return None
 
     async def erase(self, identity: ChatIdentity) -> Receipt:
-        """Erase everything of a chat at once."""
+        """Erase everything of a chat at once, here and with all who listen."""
         names = Names.of(await self.naming.of(identity), self._inbox_name(identity))
         gone = await self.database.run(lambda connection: erase(connection, names))
         self.naming.forget(identity)
+        for forget in self.erased:
+            forget(identity)
         return Receipt(
             chat=gone["chats"],
             waiting=gone["inbox"],

@@ -150,6 +150,15 @@ class DiscordBot:
         )
         self._backfill = Backfill(intake=self.intake, gate=self.gate, most=self.backfill, now=self.store.now)
 
+        self._threads = threads
+        self.store.erased.append(threads.drop)
+
+    def sweep(self) -> None:
+        """Forget in memory what has expired."""
+        self.dispatch.sweep()
+        self._threads.sweep()
+        self.intake.sweep()
+
     @property
     def _archive_minutes(self) -> int:
         """A thread stays open at least as long as its context is kept."""

@@ -7,6 +7,7 @@ import logging
 from collections import OrderedDict
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 
 import discord
 from discord import app_commands
@@ -46,7 +47,7 @@ GATHER_SECONDS, GATHER_PAUSE = 0.25, 0.01
 LOOK_SECONDS = 1.0
 """For how long Discord is asked whose a thread is; without an answer, the person has a context of their own there."""
 CHOICES = 25
-_SEEN = 5000
+_SEEN, _SEEN_SECONDS = 5000, 3600.0
 ALWAYS = frozenset(
     {"crisis", "forget", "stop", "decline", "safe", "country", "language", "privacy", "whocanread", "open"}
 )
@@ -254,6 +255,13 @@ class Intake:
     def _texts(self, interaction: discord.Interaction) -> ChatTexts:
         languages = self.dispatch.chat.languages
         return languages.choose(languages.known(str(interaction.locale.value)))
+
+    def sweep(self) -> None:
+        """Forget what came so long ago that it will not come again, and what nobody has asked to see."""
+        self.screen.pending.sweep()
+        oldest = discord.utils.time_snowflake(datetime.fromtimestamp(self.store.now() - _SEEN_SECONDS, UTC))
+        for number in [one for one in self._seen if one < oldest]:
+            del self._seen[number]
 
     # --- Messages -----------------------------------------------------------------------------------------------------
 

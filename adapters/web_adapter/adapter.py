@@ -100,6 +100,15 @@ class WebBot:
         )
         self.app = application(self.house, operator)
 
+        self.store.erased.append(boards.drop)
+
+    def sweep(self) -> None:
+        """Forget in memory what has expired."""
+        house = self.house
+        house.dispatch.sweep()
+        house.boards.sweep()
+        house.posts.sweep()
+
     async def run(self) -> None:
         """Answer what is left from before, then whoever comes. Raises ConfigurationError where the port is taken."""
         serving, listener = server(self.app, self.settings, self.started)

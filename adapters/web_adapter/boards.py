@@ -151,7 +151,7 @@ class Boards:
         """A chat's board, made where there is none."""
         now = self.clock()
         board = self._boards.get(identity)
-        if board is not None and now - board.touched > self.idle_seconds and not board.busy:
+        if board is not None and self._is_over(board, now):
             self.lose(identity)
             board = None
         if board is None:
@@ -176,6 +176,15 @@ class Boards:
         board = self._boards.pop(identity, None)
         if board is not None:
             board.ring()
+
+    def sweep(self) -> None:
+        """Forget the boards that nobody has looked at for so long that their chats have expired."""
+        now = self.clock()
+        for identity in [one for one, board in self._boards.items() if self._is_over(board, now)]:
+            self.lose(identity)
+
+    def _is_over(self, board: Board, now: float) -> bool:
+        return now - board.touched > self.idle_seconds and not board.busy
 
     def close(self) -> None:
         """Wake all who wait, at the end of the process; what was shown stays where it is stored."""

@@ -131,6 +131,7 @@ class House:
             await self.dispatch.take(steps)
         except StorageError:
             board.waiting -= len(steps)
+            self.limits.refused.pop(identity, None)
             raise
         refused = self.limits.refused.pop(identity, 0)
         board.waiting = max(0, board.waiting - refused)
@@ -184,7 +185,7 @@ class Visit:
     @classmethod
     def of(cls, house: House, request: Request) -> Visit:
         """Read a request's cookies; somebody without a session gets a new one."""
-        path = request.url.path
+        path = str(request.scope["path"])  # `request.url` would be kept by urllib, with what somebody searched for
         base = "/widget" if path == "/widget" or path.startswith("/widget/") else ""
         cookies = Cookies(secure=house.settings.secure, embedded=bool(base))
         header = request.headers.get("cookie", "")
@@ -275,7 +276,7 @@ class Visit:
             fields = dict(parse_qsl(body, keep_blank_values=True, max_num_fields=_MOST_FIELDS))
         except ValueError:
             raise Refused(400) from None
-        if not comes_from_us(self.house.settings, request.headers, request.url.scheme):
+        if not comes_from_us(self.house.settings, request.headers, str(request.scope["scheme"])):
             raise Refused(403)
         if self.fresh or not self.house.tokens.fits(self.session, fields.get("form", "")):
             raise Refused(403, fields.get("text", ""))
@@ -315,7 +316,7 @@ class Visit:
             lang=self.look.language,
             base=self.base,
             fresh=self.fresh,
-            path=self.request.url.path,
+            path=self.request.scope["path"],
             token=house.tokens.make(self.session),
             contacts=contacts,
             panel=panel,

@@ -59,15 +59,16 @@ def is_within(address: str, networks: Sequence[ipaddress.IPv4Network | ipaddress
 
 @dataclass(kw_only=True)
 class Buckets:
-    """A token bucket for each key: `a_minute` in the long run, that many at once at most."""
+    """A token bucket for each key: `a_minute` in the long run, that many at once at most. Keys are held as keyed hashes."""
 
     a_minute: int
     clock: Callable[[], float] = time.monotonic
+    _secret: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
     _left: OrderedDict[bytes, tuple[float, float]] = field(default_factory=OrderedDict)
 
     def take(self, key: bytes) -> bool:
         """Whether one more is within the limit."""
-        now = self.clock()
+        now, key = self.clock(), hashlib.blake2b(key, key=self._secret, digest_size=16).digest()
         left, at = self._left.pop(key, (float(self.a_minute), now))
         left = min(float(self.a_minute), left + (now - at) * self.a_minute / 60)
         allowed = left >= 1
@@ -75,6 +76,12 @@ class Buckets:
         while len(self._left) > _MOST:
             self._left.popitem(last=False)
         return allowed
+
+    def sweep(self) -> None:
+        """Forget the keys that could take as many again as new ones."""
+        now = self.clock()
+        while self._left and next(iter(self._left.values()))[1] < now - 60:
+            self._left.popitem(last=False)
 
 
 @dataclass(frozen=True, kw_only=True)

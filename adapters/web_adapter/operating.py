@@ -92,7 +92,7 @@ class OperatorPages:
             paused=house.pause.on,
             tokens=tokens,
             cost=cost,
-            referrals=house.chat.session.counts.report(),
+            referrals=house.chat.session.counts.ended(),
             figures=() if self.figures is None else await self.figures(),
             problems=await self.problems(),
         )
@@ -135,6 +135,6 @@ class OperatorPages:
         if not (visit.asker.near or self.bearer(visit)):
             raise Refused(404)
         content = self.house.tally.exposition(
-            streams=self.house.places.open, referrals=self.house.chat.session.counts.report()
+            streams=self.house.places.open, referrals=self.house.chat.session.counts.ended()
         )
         return Response(content, media_type="text/plain; version=0.0.4")

@@ -31,8 +31,9 @@ class OwnPages:
         """Erases everything of the chat, and says what that was."""
         await visit.form()
         state = (await self.house.store.load(visit.identity)).state
+        busy = self._is_busy(visit)
         receipt = await self.house.store.erase(visit.identity)
-        await self._mop_up(visit)
+        await self._mop_up(visit, busy=busy)
         lines = list(receipt_lines(receipt.of(state), visit.said))
         hours = self.house.chat.facts.idle_hours
         response = visit.page("forgotten.html", title=visit.texts.chat.heading, lines=lines, hours=hours)
@@ -42,17 +43,20 @@ class OwnPages:
         """Quick exit: the chat is erased, and the browser is sent elsewhere at once."""
         if not visit.fresh:  # whoever has no chat only leaves
             await visit.form()
+            busy = self._is_busy(visit)
             with suppress(StorageError):  # the way out stays open; the chat expires by itself
                 await self.house.store.erase(visit.identity)
-            await self._mop_up(visit)
+            await self._mop_up(visit, busy=busy)
         # No redirect: `form-action 'self'` would stop it.
         html = self.house.templates.get_template("left.html").render(exit_url=self.house.settings.exit_url)
         return _without_cookies(visit, HTMLResponse(html))
 
-    async def _mop_up(self, visit: Visit) -> None:
-        """Take the page's memory away, and with it what an answer that is being made would still write."""
+    def _is_busy(self, visit: Visit) -> bool:
         board = self.house.boards.find(visit.identity)
-        busy = board is not None and board.busy
+        return board is not None and board.busy
+
+    async def _mop_up(self, visit: Visit, *, busy: bool) -> None:
+        """Take the page's memory away, and with it what an answer that is being made would still write."""
         self.house.boards.drop(visit.identity)
         if busy:
             try:

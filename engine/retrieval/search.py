@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from engine.knowledge.base import KnowledgeBase
 from engine.knowledge.belongings import belongs
+from engine.memo import one_turn
 from engine.retrieval.index import Index, build
 from engine.retrieval.meaning import Meaning
 from engine.retrieval.protocol import Hit, Retriever
@@ -113,8 +114,9 @@ class Search(Retriever):
 
     def search(self, question: str, top: int = 3) -> tuple[Hit, ...]:
         """At most `top` hits, best first, each source once; empty when nothing fits."""
-        parts, searched = self._searched(question)
-        return self._merge(parts, searched)[: max(0, top)]
+        with one_turn():
+            parts, searched = self._searched(question)
+            return self._merge(parts, searched)[: max(0, top)]
 
     def explain(self, question: str) -> Explanation:
         """Search and say why."""

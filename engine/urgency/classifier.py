@@ -13,13 +13,13 @@ import zlib
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import islice, pairwise
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from engine.exceptions import ConfigurationError
+from engine.memo import once_a_turn
 from engine.text import sentences
 from engine.types import LayerResult, Message, Role, UrgencyLevel
 from engine.urgency.normalise import plain
@@ -57,7 +57,7 @@ def words(text: str) -> list[str]:
     return [_spelt(word) for word in _WORD.findall(plain(text))]
 
 
-@lru_cache(maxsize=8192)
+@once_a_turn
 def _spelt(word: str) -> str:
     if word.isdigit():
         return "0"
@@ -77,8 +77,8 @@ class Features:
             for entry in entries.split():
                 spelt = "_".join(words(entry.rstrip("*").replace("_", " ")))
                 (self._beginnings if entry.endswith("*") else self._exact).setdefault(spelt, []).append(name)
-        self.ideas = lru_cache(maxsize=8192)(self._ideas)
-        self.parts = lru_cache(maxsize=8192)(self._parts)
+        self.ideas = once_a_turn(self._ideas)
+        self.parts = once_a_turn(self._parts)
 
     def place(self, feature: str) -> int:
         """Where the weight of a feature stands."""

@@ -11,10 +11,10 @@ import itertools
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
-from functools import lru_cache
 
 from rapidfuzz.distance import OSA
 
+from engine.memo import once_a_turn
 from engine.text import STOP_WORDS, sentences
 
 _BLANKS = dict.fromkeys(map(ord, "\t\r\v\f\x1c\x1d\x1e\x1f\x85"), " ")
@@ -91,7 +91,7 @@ class Normaliser:
         self._spellings = dict(spellings or {})
         self._known = self._words | {word.replace("'", "") for word in STOP_WORDS} | _LONE_WORDS
         self._fuzzy = tuple(fuzzy)
-        self._guess = lru_cache(maxsize=8192)(lambda chunk: tuple(self._guessed(chunk)))
+        self._guess = once_a_turn(lambda chunk: tuple(self._guessed(chunk)))
         self._longest = max(map(len, self._fuzzy), default=0) + 1  # one letter may be too many
         self._near = {shorter: word for word in self._fuzzy for shorter in (word, *_shortened(word))}
 
@@ -156,8 +156,9 @@ class Normaliser:
             yield from (self._split(word, forced=len(word) >= 16) if len(word) >= 6 else None) or [word]
 
     def _uncensored(self, chunk: str) -> Iterator[str]:
-        shape = re.compile("".join(r"[a-z]" if sign in "*#" else re.escape(sign) for sign in self._unleeted(chunk)))
-        fitting = (word for word in self._fuzzy if len(word) > 2 and shape.fullmatch(word))
+        # Letter by letter: an expression made of what somebody wrote would stay in the cache of `re`.
+        shape = self._unleeted(chunk)
+        fitting = (word for word in self._fuzzy if len(word) > 2 and _has_shape(word, shape))
         squeezed = re.sub(r"[*#]", "", chunk)
         yield squeezed if self._is_word(squeezed) else next(fitting, squeezed)
 
@@ -224,6 +225,13 @@ class Normaliser:
         cost, pieces = best[-1]
         whole = all(piece in self._known for piece in pieces) and cost < len(letters) / 1.7
         return pieces if forced or whole else None
+
+
+def _has_shape(word: str, shape: str) -> bool:
+    """Whether a word is a censored one: letter by letter the same, or any letter for a sign."""
+    return len(word) == len(shape) and all(
+        "a" <= letter <= "z" if sign in "*#" else letter == sign for letter, sign in zip(word, shape, strict=True)
+    )
 
 
 def _single(word: str) -> str:

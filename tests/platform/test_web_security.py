@@ -520,7 +520,7 @@ async def test_metrics_are_for_this_computer_or_the_token(tmp_path: Path) -> Non
         await anna.begin()
         await anna.ask("I want to kill myself tonight")
         near = await anna.client.get("/metrics")
-        assert near.status_code == 200 and 'cafi_answers_total{outcome="fixed"}' in near.text
+        assert near.status_code == 200 and 'outcome="fixed"' not in near.text
         assert "cafi_referrals{" not in near.text and "kill" not in near.text
         away = {"X-Forwarded-For": "192.0.2.9"}
         assert (await anna.client.get("/metrics", headers=away)).status_code == 404
