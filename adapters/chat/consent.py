@@ -59,7 +59,40 @@ class Consent:
             yield showing
 
     async def given(self, state: ChatState, incoming: Incoming) -> Showings:
-        """Somebody agrees: on with the question that waited."""
+        """Somebody agrees: once, and where nobody else reads it, the question where they are; then on with theirs."""
+        if incoming.private and state.session.country is None:
+            state = replace(state, consented=True)
+            texts = self.turns.session.referral(state.session).texts
+            yield Showing(text=texts.ask_country, buttons=self.pages.countries(state), private=True, state=state)
+            return
+        async for showing in self._begun(state, incoming):
+            yield showing
+
+    def asks_country(self, state: ChatState, incoming: Incoming) -> bool:
+        """Whether this may answer the question for the country, which is open: a button, or words."""
+        open_ = state.consented and state.session.country is None and incoming.private
+        return open_ and incoming.command in {"", "ask", "country"} and bool(incoming.text) and not incoming.wordless
+
+    async def country_given(self, state: ChatState, incoming: Incoming) -> Showings:
+        """The country is known, or is not to be: on with the question that waited. Whoever asks on is not asked again."""
+        answer = incoming.text.strip()
+        chosen = self.pages.with_country(state, answer)
+        if chosen is not None:
+            state = chosen
+            if state.session.country:
+                yield Showing(text=self.pages.country_set(state), private=True)
+            async for showing in self._begun(state, incoming):
+                yield showing
+        elif incoming.command == "country":  # a page of countries, or one there is no data for
+            async for showing in self.pages.country(state, incoming):
+                yield showing
+        else:
+            session = replace(state.session, country="")
+            state = replace(state, session=session, waiting="")
+            async for showing in self.turns.message(state, replace(incoming, command="")):
+                yield showing
+
+    async def _begun(self, state: ChatState, incoming: Incoming) -> Showings:
         said, question = self.pages.texts(state), state.waiting
         state = replace(state, consented=True, waiting="")
         if not question:
