@@ -201,8 +201,8 @@ class ConsoleChat:
 
     def _forget(self) -> None:
         count = len(self.state.conversation.messages)
-        chosen = {"country": self.state.country, "language": self.state.language}
-        self.state, self.last = replace(self.session.start(), **chosen), None
+        begun = replace(self.session.start(), country=self.state.country, language=self.state.language)
+        self.state, self.last = begun, None
         self._say(f"Forgotten: {count} messages, the sources in view and all reminders. Nothing was stored elsewhere.")
 
     def _help(self) -> None:

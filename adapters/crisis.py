@@ -177,7 +177,8 @@ class Referral:
     def listed(self) -> str:
         """The contacts alone, for somebody who only looks them up."""
         lines = [
-            f"- {self.texts.line.format(title=one.title, reach=one.reach)}" + (f" ({one.details})" if one.details else "")
+            f"- {self.texts.line.format(title=one.title, reach=one.reach)}"
+            + (f" ({one.details})" if one.details else "")
             for one in self.lines()
         ]
         return "\n".join((*lines, *([self.note] if self.note else [])))
