@@ -16,6 +16,7 @@ from engine.models.scripted import ScriptedModel
 from tests.telegram import chats_in
 
 BEGIN = "I understand, begin"
+ANYWHERE = "I would rather not say"
 NEEDED = (
     Permission.VIEW_CHANNEL
     | Permission.SEND_MESSAGES

@@ -60,13 +60,21 @@ class Consent:
 
     async def given(self, state: ChatState, incoming: Incoming) -> Showings:
         """Somebody agrees: once, and where nobody else reads it, the question where they are; then on with theirs."""
-        if incoming.private and state.session.country is None:
-            state = replace(state, consented=True)
-            texts = self.turns.session.referral(state.session).texts
-            yield Showing(text=texts.ask_country, buttons=self.pages.countries(state), private=True, state=state)
+        if not incoming.private or state.session.country is not None:
+            async for showing in self._begun(state, incoming):
+                yield showing
             return
-        async for showing in self._begun(state, incoming):
-            yield showing
+        state = replace(state, consented=True)
+        if state.waiting and self._urgent(state, state.waiting):
+            async for showing in self._begun(state, incoming):
+                state = showing.state or state
+                yield replace(showing, state=None)
+        texts = self.turns.session.referral(state.session).texts
+        yield Showing(text=texts.ask_country, buttons=self.pages.countries(state), private=True, state=state)
+
+    def _urgent(self, state: ChatState, question: str) -> bool:
+        assessed = self.turns.session.engine.assess_now(state.session.conversation, question)
+        return assessed.level is UrgencyLevel.URGENT
 
     def asks_country(self, state: ChatState, incoming: Incoming) -> bool:
         """Whether this may answer the question for the country, which is open: a button, or words."""
@@ -98,8 +106,7 @@ class Consent:
         if not question:
             yield Showing(text=said.consented, private=True, state=state)
             return
-        first = self.turns.session.engine.assess_now(state.session.conversation, question)
-        if first.level is not UrgencyLevel.URGENT:  # nothing comes before the referral
+        if not self._urgent(state, question):  # nothing comes before the referral
             yield Showing(text=said.consented_with_question, private=True)
         async for showing in self.turns.message(state, replace(incoming, command="", text=question, about=None)):
             yield showing
