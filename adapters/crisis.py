@@ -268,7 +268,7 @@ class Referrals:
     def choose(self, country: str | None = None, language: str | None = None) -> Referral:
         """The referral for what a person has set; what there is no data for falls back to the operator's choice."""
         contacts = self.countries.get(country or self.country) or self.countries[self.country]
-        known = language if language in self.texts else self.language
+        known = language if language and language in self.texts else self.language
         return Referral(contacts=contacts, texts=self.texts[known], language=known)
 
     def names_in(self, language: str | None) -> dict[str, str]:

@@ -45,7 +45,7 @@ class ChatPages:
         assistant = chat.session.engine.assistants[chat.session.engine.default].settings
         return visit.page(
             "start.html",
-            condition=assistant.condition,
+            condition=said.conditions.get(assistant.condition, assistant.condition),
             emergency=visit.emergency,
             readers=who_can_read(chat.facts, chat.platform, said, private=True),
             kept=what_is_kept(chat.facts, said),
