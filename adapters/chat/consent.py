@@ -60,7 +60,7 @@ class Consent:
 
     async def given(self, state: ChatState, incoming: Incoming) -> Showings:
         """Somebody agrees: once, and where nobody else reads it, the question where they are; then on with theirs."""
-        if not incoming.private or state.session.country is not None:
+        if not _to_oneself(incoming) or state.session.country is not None:
             async for showing in self._begun(state, incoming):
                 yield showing
             return
@@ -78,7 +78,7 @@ class Consent:
 
     def asks_country(self, state: ChatState, incoming: Incoming) -> bool:
         """Whether this may answer the question for the country, which is open: a button, or words."""
-        open_ = state.consented and state.session.country is None and incoming.private
+        open_ = state.consented and state.session.country is None and _to_oneself(incoming)
         return open_ and incoming.command in {"", "ask", "country"} and bool(incoming.text) and not incoming.wordless
 
     async def country_given(self, state: ChatState, incoming: Incoming) -> Showings:
@@ -134,3 +134,8 @@ class Consent:
         emergency = self.pages.emergency(state)
         condition = said.conditions.get(settings.condition, settings.condition)
         return said.welcome.format(name=settings.name, condition=condition, emergency=emergency)
+
+
+def _to_oneself(incoming: Incoming) -> bool:
+    """Whether this is a chat of one person with us, and no place in a community, even where an answer is for them alone."""
+    return incoming.private and not incoming.identity.user
