@@ -138,4 +138,4 @@ class Consent:
 
 def _to_oneself(incoming: Incoming) -> bool:
     """Whether this is a chat of one person with us, and no place in a community, even where an answer is for them alone."""
-    return incoming.private and not incoming.identity.user
+    return incoming.private and (not incoming.identity.user or incoming.identity.chat == "dm")
