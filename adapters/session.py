@@ -27,7 +27,8 @@ class SessionState:
     """All that is kept of a chat between turns.
 
     `since_referral`: turns since the whole referral was shown; `was_urgent`: the last turn was answered with it;
-    `unanswered`: the message it replaced the answer to, until the next message; `country` and `language` as chosen.
+    `unanswered`: the message it replaced the answer to, until the next message; `country` and `language` as chosen, an
+    empty country by somebody who would rather not say.
     """
 
     conversation: Conversation

@@ -95,6 +95,8 @@ class Chat:
             yield alarm
         if self.consent.due(state, incoming):
             shown = self.consent.hold(state, incoming)
+        elif self.consent.asks_country(state, incoming):
+            shown = self.consent.country_given(state, incoming)
         elif incoming.wordless and not incoming.command:
             shown = self.pages.only_text(state, incoming)
         else:

@@ -246,7 +246,7 @@ class Intake:
             sources = pages.assistant(state).knowledge.sources.values()
             offered = [(one.title, one.id) for one in sources]
         elif suggest.command == "country":
-            offered = [(name, code) for code, name in chat.session.referrals.names.items()]
+            offered = [(name, code) for code, name in chat.session.referrals.offered(state.session.language).items()]
         elif suggest.command == "language":
             offered = [(one.language, code) for code, one in chat.languages.texts.items()]
         found = [one for one in offered if all(word in " ".join(one).casefold() for word in typed)]

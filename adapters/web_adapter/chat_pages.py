@@ -12,6 +12,7 @@ from starlette.types import Receive, Scope, Send
 from adapters.chat.identity import ChatIdentity
 from adapters.chat.incoming import Incoming
 from adapters.chat.limits import ALWAYS
+from adapters.chat.pages import RATHER_NOT
 from adapters.chat.privacy import what_is_kept, who_can_read
 from adapters.chat.showing import Button, Showing
 from adapters.chat.texts import COMMANDS
@@ -45,7 +46,7 @@ class ChatPages:
         assistant = chat.session.engine.assistants[chat.session.engine.default].settings
         return visit.page(
             "start.html",
-            condition=assistant.condition,
+            condition=said.conditions.get(assistant.condition, assistant.condition),
             emergency=visit.emergency,
             readers=who_can_read(chat.facts, chat.platform, said, private=True),
             kept=what_is_kept(chat.facts, said),
@@ -65,8 +66,7 @@ class ChatPages:
             visit.session, visit.fresh = new_session(), True
         quiet = {QUIET: 1}
         steps = [visit.incoming("language", look.language, place=quiet)]
-        if look.country:
-            steps.append(visit.incoming("country", look.country, place=quiet))
+        steps.append(visit.incoming("country", look.country or RATHER_NOT, place=quiet))
         waits = state is not None and bool(state.waiting)
         steps.append(visit.incoming("consent", place={} if waits else quiet))
         board = self.house.boards.get(visit.identity)

@@ -25,13 +25,13 @@ from adapters.chat.showing import Showing
 from adapters.chat.state import ChatState
 from adapters.chat.store import ChatStore
 from adapters.chat.texts import ChatTexts
-from adapters.crisis import CountryContacts
+from adapters.crisis import Referral
 from adapters.web_adapter.boards import Board, Boards
 from adapters.web_adapter.cookies import Cookies, FormTokens, Look, chosen, new_session
 from adapters.web_adapter.entries import Entries
 from adapters.web_adapter.guard import Asker, comes_from_us
 from adapters.web_adapter.limiting import AddressLimits, Buckets, Places
-from adapters.web_adapter.prose import dialled, plain, prose, with_contacts, with_links, worded
+from adapters.web_adapter.prose import plain, prose, with_contacts, with_links, worded
 from adapters.web_adapter.screen import QUIET
 from adapters.web_adapter.settings import WebSettings
 from adapters.web_adapter.tally import Tally
@@ -97,7 +97,7 @@ class House:
             trim_blocks=True,
             lstrip_blocks=True,
         )
-        environment.filters |= {"prose": prose, "plain": plain, "dialled": dialled, "worded": worded}
+        environment.filters |= {"prose": prose, "plain": plain, "worded": worded}
         environment.globals |= {"static": self.static_path, "with_links": with_links, "with_contacts": with_contacts}
         return environment
 
@@ -117,7 +117,7 @@ class House:
     @cached_property
     def countries(self) -> Mapping[str, str]:
         """Country codes and names."""
-        return self.chat.session.referrals.names
+        return self.chat.session.referrals.names_in(None)
 
     async def take(self, board: Board, steps: Sequence[Incoming]) -> bool:
         """Put what somebody does on disk and in line; False where the chat's limits held something back.
@@ -157,9 +157,9 @@ class House:
             if not one.place.get(QUIET) and (said := self.entries.said(one)) is not None:
                 board.add(said)
 
-    def contacts(self, look: Look) -> CountryContacts:
-        """The contacts for somebody's country."""
-        return self.chat.session.referrals.choose(look.country or None, look.language or None).contacts
+    def referral(self, look: Look) -> Referral:
+        """The referral for somebody's country and language."""
+        return self.chat.session.referrals.choose(look.country or None, look.language or None)
 
 
 class Refused(Exception):
@@ -250,7 +250,7 @@ class Visit:
     @property
     def emergency(self) -> str:
         """The emergency contact of this person's country, inside a sentence."""
-        return self.house.contacts(self.look).first("emergency").brief()
+        return self.house.referral(self.look).emergency()
 
     async def referral(self, text: str) -> Showing | None:
         """The whole referral with this person's contacts, for words that are not answered now and call for it."""
@@ -307,8 +307,7 @@ class Visit:
     def render(self, template: str, **context: Any) -> str:
         """A template with what every template may use."""
         house = self.house
-        contacts = house.contacts(self.look)
-        panel = self._panel(contacts)
+        help_ = house.referral(self.look)
         return house.templates.get_template(template).render(
             w=self.texts,
             c=self.said,
@@ -318,27 +317,26 @@ class Visit:
             fresh=self.fresh,
             path=self.request.scope["path"],
             token=house.tokens.make(self.session),
-            contacts=contacts,
-            panel=panel,
-            numbers=[one.number for one in contacts.contacts],
+            help=help_,
+            panel=self._panel(help_),
             languages=house.chat.languages.texts,
-            countries=house.chat.session.referrals.names_in(self.look.language),
+            countries=house.chat.session.referrals.offered(self.look.language),
             has_feedback=house.chat.feedback is not None,
             exit_url=house.settings.exit_url,
             **context,
         )
 
-    def _panel(self, contacts: CountryContacts) -> Markup:
+    def _panel(self, help_: Referral) -> Markup:
         """The contacts as every page holds them, rendered once for each country and language."""
-        key = (self.base, self.look.language, contacts.country)
+        country = help_.contacts.country
+        key = (self.base, self.look.language, country)
         if key not in self.house.panels:
             template = self.house.templates.get_template("contacts.html")
             referrals = self.house.chat.session.referrals
             said = template.render(
                 w=self.texts,
-                contacts=contacts,
-                country=referrals.names_in(self.look.language)[contacts.country],
-                hours=referrals.choose(None, self.look.language).texts.hours,
+                help=help_,
+                country=referrals.names_in(self.look.language)[country],
                 base=self.base,
             )
             self.house.panels[key] = Markup(said)  # noqa: S704
@@ -346,11 +344,11 @@ class Visit:
 
     def enough(self) -> Response:
         """The page for an address that is refused again and again: the same for everybody, rendered once, with contacts."""
-        contacts = self.house.contacts(self.look)
-        key = (self.base, self.look.language, contacts.country)
+        help_ = self.house.referral(self.look)
+        key = (self.base, self.look.language, help_.contacts.country)
         if key not in self.house.enough:
             template = self.house.templates.get_template("enough.html")
-            said = template.render(w=self.texts, lang=self.look.language, base=self.base, panel=self._panel(contacts))
+            said = template.render(w=self.texts, lang=self.look.language, base=self.base, panel=self._panel(help_))
             self.house.enough[key] = said.encode()
         return HTMLResponse(self.house.enough[key], status_code=429)
 

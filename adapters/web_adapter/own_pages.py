@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from starlette.responses import HTMLResponse, Response
 
+from adapters.chat.pages import RATHER_NOT
 from adapters.chat.receipt import receipt_lines
 from adapters.web_adapter.house import PLATFORM, House, Refused, Visit
 from adapters.web_adapter.screen import QUIET
@@ -83,8 +84,7 @@ class OwnPages:
         if state is not None and look != before:
             quiet = {QUIET: 1}
             steps = [visit.incoming("language", look.language, place=quiet)]
-            if look.country:
-                steps.append(visit.incoming("country", look.country, place=quiet))
+            steps.append(visit.incoming("country", look.country or RATHER_NOT, place=quiet))
             board = self.house.boards.get(visit.identity)
             if not await self.house.take(board, steps):
                 raise Refused(429)

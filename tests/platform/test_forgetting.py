@@ -107,12 +107,10 @@ async def used(tmp_path: Path) -> AsyncIterator[tuple[OpenBook, TelegramProcess,
 
 @pytest.mark.timeout(240)
 async def test_what_is_forgotten_is_gone_from_memory(used: tuple[OpenBook, TelegramProcess, str]) -> None:
-    """After /forget no object that the process can reach holds a word, a Telegram id or a page's session of the chat.
-
-    What is shown is about objects. The interpreter gives the place of a text that is gone to other texts sooner or later
-    and does not write over it first: for that memory the test holds only that there is no more of it than one chat's
-    turn leaves (MOST_REMAINS), so that nothing piles up with the number of messages.
-    """
+    """After /forget no object that the process can reach holds a word, a Telegram id or a page's session of the chat."""
+    # What is shown is about objects. The interpreter gives the place of a text that is gone to other texts sooner or later
+    # and does not write over it first: for that memory the test holds only that there is no more of it than one chat's
+    # turn leaves (MOST_REMAINS), so that nothing piles up with the number of messages.
     cafi, fake, address = used
     anna, *others = await begun(fake, 3)
     await fake.do("write", person=anna["id"], text=SAID)
