@@ -19,7 +19,11 @@ PYTHON :=
 ARGS :=
 
 # The extras that the lock files cover.
-LOCKED := --extra openai --extra telegram --extra discord --extra web --extra reports --group build
+LOCKED := --extra openai --extra telegram --extra discord --extra web --extra postgres --extra import --extra reports \
+  --group build
+
+# What writes them, so that they come out alike for everybody.
+UV := 0.13.9
 
 # Prints the first Python that is new enough and can make virtual environments, or says what to do.
 define find_python
@@ -117,7 +121,7 @@ COMPILE = build/lock/bin/uv pip compile pyproject.toml $(LOCKED) --universal --p
 
 lock: ## renew both lock files at the newest versions
 	@python=; $(find_python); rm -rf build/lock && "$$python" -m venv build/lock
-	@build/lock/bin/python -m pip --disable-pip-version-check --no-input -qq install uv
+	@build/lock/bin/python -m pip --disable-pip-version-check --no-input -qq install uv==$(UV)
 	@$(COMPILE) --group dev --output-file build/lock/dev.txt
 	@$(COMPILE) --constraint build/lock/dev.txt --output-file build/lock/run.txt
 	@if grep -nE '://|^-|[ @](/|\.)' build/lock/dev.txt build/lock/run.txt; then \

@@ -60,6 +60,7 @@ class ConsoleChat:
         for notice in self.notices:
             self._say(notice)
         self.terminal.write("\n" + HELP)
+        self._ask_country()
         while (line := await self.terminal.read()) is not None:
             if line.strip().casefold() in {"/quit", "/exit"}:
                 break
@@ -71,7 +72,10 @@ class ConsoleChat:
         asked = self.last is not None and self.last.help is Help.QUESTION
         if asked and command in ANSWERS:
             await self._shown(self.session.answered(self.state, ANSWERS[command]))
-        elif command in WISHES:
+            return
+        if self.state.country is None and not command.startswith("/") and self._country_said(line):
+            return
+        if command in WISHES:
             await self._turn("", WISHES[command])
         elif command in self._commands():
             self._commands()[command]()
@@ -151,18 +155,38 @@ class ConsoleChat:
     def _crisis(self) -> None:
         self._say(self.session.referral(self.state).full())
 
+    def _ask_country(self) -> None:
+        """Once, before the first question: where somebody is. They may leave it open."""
+        texts = self.session.referral(self.state).texts
+        offered = self.session.referrals.offered(self.state.language)
+        self._say(f"{texts.ask_country}\n{', '.join(offered.values())}\n0: {texts.rather_not}")
+
+    def _country_said(self, line: str) -> bool:
+        """Whether a line answers that question. Whoever asks something instead is not asked again."""
+        code = "" if line.strip() in {"0", ""} else self.session.referrals.find(line)
+        self.state = replace(self.state, country=code or "")
+        if code is None:
+            return False
+        if code:
+            name = self.session.referrals.offered(self.state.language)[code]
+            self._say(f"{name}\n{self.session.referral(self.state).listed()}")
+        return True
+
     def _choose(self, command: str, said: str) -> None:
         """Set the country whose contacts are shown, or the language of the crisis texts."""
         referrals = self.session.referrals
         if command == "/country":
             code = referrals.find(said)
             if code is None:
-                known = ", ".join(f"{name} ({one})" for one, name in referrals.names.items())
+                known = ", ".join(f"{name} ({one})" for one, name in referrals.offered(self.state.language).items())
                 self._say(f"I have contacts for: {known}. Type for example /country no.")
                 return
             self.state = replace(self.state, country=code)
         elif said in referrals.texts:
             self.state = replace(self.state, language=said)
+            if self.state.country is None:
+                self._ask_country()
+                return
         else:
             self._say(f"I have crisis texts in: {', '.join(sorted(referrals.texts))}. Type for example /language de.")
             return
@@ -184,7 +208,8 @@ class ConsoleChat:
 
     def _forget(self) -> None:
         count = len(self.state.conversation.messages)
-        self.state, self.last = self.session.start(), None
+        begun = replace(self.session.start(), country=self.state.country, language=self.state.language)
+        self.state, self.last = begun, None
         self._say(f"Forgotten: {count} messages, the sources in view and all reminders. Nothing was stored elsewhere.")
 
     def _help(self) -> None:

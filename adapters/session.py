@@ -5,17 +5,23 @@ All adapters go through `Session`; nothing else asks the engine for a turn.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import asyncio
+from contextlib import AbstractAsyncContextManager, nullcontext
+from dataclasses import dataclass, field, replace
 
 from adapters.counting import UrgentCounts
+from adapters.reader import Reader
 from engine.engine import Engine
-from engine.types import Conversation, DangerAnswer, Medium, Turn, UrgencyLevel, Wish
+from engine.types import Conversation, DangerAnswer, Medium, Turn, Urgency, UrgencyLevel, Wish
 from engine.urgency.referral import Referral, Referrals
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SessionState:
-    """All that is kept of a chat between turns; `country` and `language` as chosen."""
+    """All that is kept of a chat between turns.
+
+    `country` and `language` as chosen, an empty country by somebody who would rather not say.
+    """
 
     conversation: Conversation
     country: str | None = None
@@ -36,11 +42,17 @@ class Outgoing:
 
 @dataclass(frozen=True, kw_only=True)
 class Session:
-    """Runs turns of one chat over an engine; stateless itself. `counts` holds no more than weeks and platforms."""
+    """Runs turns of one chat over an engine; stateless itself. `counts` holds no more than weeks and platforms.
+
+    `reader` reads what people write, for all platforms; `places` are those of turns with a language model, given in
+    the order of asking, None for no bound.
+    """
 
     engine: Engine
     platform: str = "console"
     counts: UrgentCounts
+    reader: Reader = field(default_factory=Reader)
+    places: asyncio.Semaphore | None = None
 
     @property
     def referrals(self) -> Referrals:
@@ -55,12 +67,20 @@ class Session:
         """The referral for what this person has set."""
         return self.referrals.choose(state.country, state.language)
 
-    def referral_now(self, state: SessionState, message: str) -> Outgoing | None:
-        """The whole referral for a message that will not be answered (now), where its explicit words call for one."""
-        found = self.engine.assess_now(state.conversation, message)
-        if found.level is not UrgencyLevel.URGENT:
+    async def read(self, state: SessionState, message: str) -> Urgency:
+        """What the fast layers see in a message that will be answered."""
+        return await self.reader.read(self.engine.assess_now, state.conversation, message)
+
+    async def referral_now(self, state: SessionState, message: str) -> Outgoing | None:
+        """The whole referral for a message that will not be answered (now), where its explicit words call for one.
+
+        Also where there is no place or time to read it: help that was not needed does less harm than help that was missed.
+        """
+        found = await self.reader.read_soon(self.engine.assess_now, state.conversation, message)
+        if found is not None and found.level is not UrgencyLevel.URGENT:
             return None
         self.counts.add(self.platform)
+        found = found or Urgency()
         text = self.referral(state).full(kind=found.kind, third_person=found.another)
         return Outgoing(text=text, referral=True)
 
@@ -68,15 +88,25 @@ class Session:
         self, state: SessionState, message: str, *, wish: Wish = Wish.ANSWER, built_in: bool = False
     ) -> Outgoing:
         """The turn of one message. `built_in`: no language model is asked."""
-        turn = await self.engine.respond(
-            state.conversation, message, wish=wish, built_in=built_in, referral=self.referral(state)
-        )
+        seen = await self.read(state, message) if wish is Wish.ANSWER else None
+        at_once = seen is not None and seen.level is UrgencyLevel.URGENT
+        async with self._place(built_in=built_in or at_once):
+            turn = await self.engine.respond(
+                state.conversation, message, wish=wish, built_in=built_in, seen=seen, referral=self.referral(state)
+            )
         return self._shown(state, turn)
 
     async def answered(self, state: SessionState, answer: DangerAnswer, *, built_in: bool = False) -> Outgoing:
         """The turn after a button below the check question or the referral."""
-        turn = await self.engine.answered(state.conversation, answer, built_in=built_in, referral=self.referral(state))
+        async with self._place(built_in=built_in or answer is not DangerAnswer.SAFE):
+            turn = await self.engine.answered(
+                state.conversation, answer, built_in=built_in, referral=self.referral(state)
+            )
         return self._shown(state, turn)
+
+    def _place(self, *, built_in: bool) -> AbstractAsyncContextManager[object]:
+        """A place for a turn that may ask a language model; others need none."""
+        return nullcontext() if built_in or self.places is None else self.places
 
     def _shown(self, state: SessionState, turn: Turn) -> Outgoing:
         if turn.help.replaces:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, TypeVar
@@ -10,7 +10,6 @@ from typing import Generic, TypeVar
 from engine.exceptions import ConfigurationError
 from engine.files import read_yaml
 from engine.settings import Strict
-from engine.texts import braces
 
 T = TypeVar("T", bound=Strict)
 
@@ -44,22 +43,3 @@ def check_keys(key: str, found: Iterable[str], wanted: Iterable[str]) -> None:
     """Raises ValueError where a part of the texts has not exactly the wanted keys."""
     if odd := sorted(set(found) ^ set(wanted)):
         raise ValueError(f"{key}: missing or unknown: {', '.join(odd)}")
-
-
-def check_braces(texts: Mapping[str, object], put_in: Mapping[str, frozenset[str]]) -> None:
-    """Raises ValueError where a text names other things than are put in for it; `put_in` is by dotted key."""
-    for key, found in named(texts):
-        wanted = put_in.get(key, frozenset())
-        if found != wanted:
-            raise ValueError(f"{key}: braces must name {', '.join(sorted(wanted)) or 'nothing'}")
-
-
-def named(texts: Mapping[str, object], above: str = "") -> Iterator[tuple[str, frozenset[str]]]:
-    """Each text's dotted key, with what its braces name; raises ValueError for a brace without a partner."""
-    for name, value in texts.items():
-        key = above + name
-        if isinstance(value, Mapping):
-            yield from named(value, f"{key}.")
-            continue
-        for text in value if isinstance(value, tuple) else (value,):
-            yield key, braces(key, str(text))

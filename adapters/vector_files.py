@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from adapters.storage.private_files import make_private_folder
 from engine.retrieval.vectors import Floats
 
 
@@ -31,7 +32,7 @@ class VectorFiles:
     def write(self, key: str, vectors: Floats) -> None:
         """Keep vectors; the file is there as a whole or not at all, and a folder that cannot be written to is let be."""
         with suppress(OSError):
-            self.folder.mkdir(parents=True, exist_ok=True)
+            make_private_folder(self.folder)
             handle, name = tempfile.mkstemp(dir=self.folder, suffix=".tmp")
             try:
                 with os.fdopen(handle, "wb") as file:

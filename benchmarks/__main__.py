@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from benchmarks import burst, concurrency, cpu, startup, tokens, turns, web
+from benchmarks import attack, burst, concurrency, cpu, guessing, startup, tokens, turns, web
 from benchmarks.report import Section
 from benchmarks.rig import MockServer, mock_server
 
@@ -27,6 +27,8 @@ def main() -> int:
         "tokens": tokens.measure,
         "startup": lambda server: startup.measure(),
         "web": lambda server: web.measure(),
+        "attack": lambda server: attack.measure(),
+        "guessing": lambda server: guessing.measure(),
     }
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--only", default=",".join(parts), help=f"some of {', '.join(parts)}, with commas between")

@@ -21,7 +21,7 @@ from bots.chats import Chats
 from bots.compose import Application
 from bots.process import settle
 from bots.running import telegram
-from bots.settings import CafiSettings, SessionSettings, StorageSettings, TelegramSettings
+from bots.settings import CafiSettings, SessionSettings, SpendingSettings, StorageSettings, TelegramSettings
 from engine.models.protocol import Prompt
 from engine.models.scripted import ScriptedModel
 from tests.fakes.telegram_process import TelegramProcess
@@ -178,6 +178,7 @@ class _Running:
         settings = CafiSettings(
             storage=StorageSettings(url=f"sqlite:///{folder}/cafi.db"),
             sessions=SessionSettings(secret_file=folder / "secret.json", inbox_key_file=folder / "inbox.key"),
+            spending=SpendingSettings(turns_at_once=1000),  # the bot is measured, not the bound
             telegram=TelegramSettings.model_validate({"token": fake.token, "base_url": fake.base_url}),
         )
         self._application = Application(settings=settings, model=_model())

@@ -28,7 +28,7 @@ from bots.process import settle
 from bots.rehearsing.discord_world import Channel, DiscordServer, Interaction, Message, Permission, Person
 from bots.rehearsing.discord_world.discord_server import redirected
 from bots.rehearsing.discord_world.rest import API
-from bots.settings import CafiSettings, DiscordSettings, SessionSettings, StorageSettings
+from bots.settings import CafiSettings, DiscordSettings, SessionSettings, SpendingSettings, StorageSettings
 from engine.models.protocol import Prompt
 from engine.models.scripted import Answer, ScriptedModel
 
@@ -187,6 +187,7 @@ def _settings(token: str, folder: Path) -> CafiSettings:
             messages_a_minute=1000,
             waiting_messages=1000,
         ),
+        spending=SpendingSettings(turns_at_once=1000),  # the bot is measured, not the bound
         discord=DiscordSettings.model_validate({"token": token}),
     ).model_copy(update={"knowledge_base": knowledge})
 

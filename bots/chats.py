@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from pathlib import Path
 from urllib.parse import urlsplit
 
 from sqlalchemy import Connection, func, select
-from sqlalchemy.engine import make_url
 
 from adapters.chat.chat import Chat
 from adapters.chat.clock import WallClock
@@ -25,13 +25,17 @@ from adapters.feedback.desk import FeedbackDesk
 from adapters.feedback.events import AllowList
 from adapters.feedback.questions import Questions, read_questions
 from adapters.feedback.sinks import Forwarding
-from adapters.storage.database import Database, make_folder
-from adapters.storage.keyring_file import from_texts, inbox_secret, load, renewed_inbox_secret, save
-from adapters.storage.lock import DatabaseLock
+from adapters.storage.database import Database, make_file
+from adapters.storage.keyring_file import InboxKey, from_texts, load, make_inbox_key, read_inbox_key, save
+from adapters.storage.lock import AdvisoryLock, DatabaseLock
+from adapters.storage.naming import Naming
 from adapters.storage.referral_counts import ReferralCounts
 from adapters.storage.sealing import Keyring, Secret
 from adapters.storage.tables import inbox, reviews
 from bots.compose import Application
+from bots.secret_file import database_file, secret_file
+
+_log = logging.getLogger("cafi.run")
 
 
 @dataclass(kw_only=True)
@@ -39,28 +43,49 @@ class Chats:
     """Everything around turns, built on first use over one application."""
 
     application: Application
+    _held: bool = field(default=False, init=False)
 
     @cached_property
     def database(self) -> Database:
-        """The database, at the present version of its tables."""
-        from adapters.storage.migrating import migrate
+        """The database, at the present version of its tables; raises ConfigurationError where another CAFI runs with one
+        that would have to be changed for that."""
+        from adapters.storage.migrating import migrate, outdated
 
+        database = self._connected
+        if outdated(database):
+            release = None if self._held else self._lock()
+            try:
+                migrate(database)
+            finally:
+                if release is not None:
+                    release()
+        return database
+
+    @cached_property
+    def _connected(self) -> Database:
         storage = self.application.settings.storage
         database = Database(storage.url, busy_seconds=storage.busy_seconds)
         self.application.closing.push_async_callback(database.aclose)
-        migrate(database)
         return database
 
     def alone(self) -> None:
         """Hold the database for this program alone, until the application closes; raises ConfigurationError.
 
-        Two programs would answer every waiting message twice. On PostgreSQL nothing is held.
+        Two programs would answer every waiting message twice, and one would write the other's keys anew.
         """
-        url = make_url(self.application.settings.storage.url)
-        if url.get_backend_name() == "sqlite" and url.database:
-            file = Path(url.database)
-            make_folder(file)
-            self.application.closing.callback(DatabaseLock(file).release)
+        if not self._held:
+            self.application.closing.callback(self._lock())
+            self._held = True
+
+    def _lock(self) -> Callable[[], None]:
+        """Hold the database; what lets go of it."""
+        file = database_file(self.application.settings)
+        if file is not None:
+            make_file(file)
+            return DatabaseLock(file).release
+        if self._connected.sqlite:  # in memory: nobody else has it
+            return lambda: None
+        return AdvisoryLock(self._connected).release
 
     @cached_property
     def clock(self) -> WallClock:
@@ -69,13 +94,24 @@ class Chats:
 
     @cached_property
     def keyring(self) -> Keyring:
-        """The operator's secrets, from the settings or the file; a new one, not on disk yet, where there is none."""
+        """The operator's secrets, from the settings or the file; where there is none, one that `begin` would keep."""
         sessions = self.application.settings.sessions
         if sessions.secret is not None:
             former = (one.get_secret_value() for one in sessions.former_secrets)
             return from_texts(sessions.secret.get_secret_value(), former)
-        file = sessions.secret_file
+        file = secret_file(self.application.settings)
         return load(file) if file.exists() else Keyring(current=Secret.random())
+
+    @property
+    def has_secret(self) -> bool:
+        """Whether the keyring outlives this program."""
+        settings = self.application.settings
+        return settings.sessions.secret is not None or secret_file(settings).exists()
+
+    @cached_property
+    def naming(self) -> Naming:
+        """What chats are called on disk; one for all, so that each active chat's name is made once."""
+        return Naming(self.keyring)
 
     @cached_property
     def vault(self) -> Vault:
@@ -83,17 +119,9 @@ class Chats:
         return Vault(database=self.database, keyring=self.keyring, now=self.clock)
 
     @cached_property
-    def inbox_secret(self) -> Secret:
-        """The key of waiting messages and reviews; a new one while none wait: no copy of the database then holds any that
-        opens."""
-        file = self.application.settings.sessions.inbox_key_file
-
-        def work(connection: Connection) -> int:
-            return sum(
-                connection.execute(select(func.count()).select_from(one)).scalar_one() for one in (inbox, reviews)
-            )
-
-        return inbox_secret(file) if self.database.run_now(work) else renewed_inbox_secret(file)
+    def inbox_secret(self) -> InboxKey:
+        """The key of waiting messages and held replies, which `begin` makes; it is read when it is first needed."""
+        return InboxKey(self.application.settings.sessions.inbox_key_file)
 
     @cached_property
     def store(self) -> ChatStore:
@@ -101,7 +129,7 @@ class Chats:
         sessions = self.application.settings.sessions
         return ChatStore(
             database=self.database,
-            keyring=self.keyring,
+            naming=self.naming,
             inbox_secret=self.inbox_secret,
             idle_hours=sessions.idle_hours,
             now=self.clock,
@@ -180,7 +208,7 @@ class Chats:
             questions=self.questions,
             allowed=AllowList.of(self.questions, sources),
             forwarding=self.forwarding,
-            asked=AskedDays(database=self.database, keyring=self.keyring),
+            asked=AskedDays(database=self.database, naming=self.naming),
         )
 
     def limits(self) -> ChatLimits:
@@ -201,15 +229,29 @@ class Chats:
         )
 
     async def begin(self) -> None:
-        """Check what is stored against what is configured, before anything is written."""
+        """Hold the database for this program, check what is stored against what is configured, and make keys.
+
+        This is the one place where keys are made: nobody else may run meanwhile, and nobody else makes any.
+        """
+        self.alone()
         await self.database.check()
         await self.vault.open()
-        sessions = self.application.settings.sessions
-        if sessions.secret is None and not sessions.secret_file.exists():
-            save(sessions.secret_file, self.keyring)
+        self._make_keys(await self.database.run(_anything_waits))
+        await self.store.seal_cursors()
         await self.spending.load()
         if self.feedback is not None:
             await self.application.closing.enter_async_context(self.forwarding)
+
+    def _make_keys(self, waits: bool) -> None:
+        """A secret where there is none; the inbox's key anew while nothing waits under it: no copy of the database then
+        holds anything that opens."""
+        if not self.has_secret:
+            file = secret_file(self.application.settings)
+            save(file, self.keyring)
+            _log.info("%s holds the new secret of this database. Keep a safe copy of it", file)
+        inbox_key = self.application.settings.sessions.inbox_key_file
+        if not waits or read_inbox_key(inbox_key) is None:
+            make_inbox_key(inbox_key)
 
     async def sweep(self) -> None:
         """Erase what has expired, and save what was counted; raises StorageError."""
@@ -219,3 +261,9 @@ class Chats:
     async def count(self) -> None:
         """Save how often the referral was shown; raises StorageError."""
         await ReferralCounts(database=self.database).save(self.application.session.counts)
+
+
+def _anything_waits(connection: Connection) -> bool:
+    """Whether anything lies under the inbox's key."""
+    found = (inbox.c.sealed, reviews.c.sealed)
+    return any(connection.execute(select(func.count()).where(func.length(one) > 0)).scalar_one() for one in found)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import date
@@ -11,9 +12,13 @@ from typing import Any
 from adapters.chat.texts import load_languages
 from adapters.feedback.questions import read_questions
 from adapters.moderation.texts import load_moderation_texts
+from adapters.storage.private_files import read_by_others
 from adapters.web_adapter.texts import load_web_texts
 from bots.compose import Application
 from bots.options import application
+from bots.paths import data_root
+from bots.secret_file import database_file, is_beside, secret_file
+from bots.settings import CafiSettings
 from engine.exceptions import ConfigurationError
 from engine.files import read_yaml
 from engine.knowledge.base import scan
@@ -57,18 +62,35 @@ def findings(config: Path | None, kb: Path | None, agents: str | None) -> list[F
         running = application(config, kb, agents)
     except ConfigurationError as error:
         return [Finding(level="error", problem=error)]
-    return findings_of(running)
+    return findings_of(running, config)
 
 
-def findings_of(running: Application) -> list[Finding]:
-    """The same for an application with its settings."""
-    found = [*_crisis(running), *_assistants(running), *_files(running)]
+def findings_of(running: Application, config: Path | None = None) -> list[Finding]:
+    """The same for an application with its settings, which came from `config` or the usual file."""
+    file = config or data_root() / "config" / "cafi.yaml"
+    found = [*_crisis(running), *_assistants(running), *_files(running), *_private(running), *_spending(running, file)]
     if not any(one.level == "error" for one in found):
         found += _tried(lambda: running.chat_model)
         # How the parts fit: handoffs, and every template, even where only built-in agents are to run.
         rehearsal = Application(settings=running.settings, model=UnreachableModel())
         found += _tried(lambda: dict(rehearsal.engine.assistants))
     return sorted(found, key=lambda one: one.level != "error")
+
+
+def _spending(running: Application, file: Path) -> Iterator[Finding]:
+    """A model that anybody may ask without end costs without end; and what costs nothing known reaches no limit of cost."""
+    settings = running.settings
+    if not settings.uses_llm or settings.spending.tokens_a_day is not None or _tried(lambda: running.prices):
+        return
+    key, remedy = "spending.tokens_a_day", "Set it, or CAFI_SPENDING__TOKENS_A_DAY, for example to 2000000."
+    if settings.spending.cost_a_day is None:
+        problem = "A language model is configured and nothing limits what it may spend a day."
+        yield Finding(level="error", problem=ConfigurationError(problem, file=file, key=key, remedy=remedy))
+        return
+    models = {settings.models.large, settings.models.small, *settings.models.roles.values()}
+    if unknown := sorted(models - set(running.prices)):
+        problem = f"spending.cost_a_day counts nothing for {', '.join(unknown)}: config/prices.yaml has no price."
+        yield Finding(level="error", problem=ConfigurationError(problem, file=file, key=key, remedy=remedy))
 
 
 def _tried(read: Callable[[], object]) -> list[Finding]:
@@ -95,6 +117,38 @@ def _files(running: Application) -> Iterator[Finding]:
     yield from _around(running)
     for path in sorted((folder / "crisis" / "texts").glob("*.yaml")):
         yield from _tried(lambda path=path: read_yaml(path, ReferralTexts))  # type: ignore[misc]
+
+
+def _private(running: Application) -> Iterator[Finding]:
+    """What other accounts, or whoever comes by a copy of one folder, could read."""
+    settings = running.settings
+    database = database_file(settings)
+    files = [settings.sessions.inbox_key_file, settings.moderation.file]
+    if database is not None:
+        files += [database, *(database.with_name(database.name + end) for end in ("-wal", "-shm"))]
+    if settings.sessions.secret is None:
+        found = _tried(lambda: files.append(secret_file(settings)))
+        yield from found
+        if not found and is_beside(settings):
+            yield Finding(level="warning", problem=_beside(settings))
+    folders = {one.parent for one in files if one.parent not in {Path(), Path.cwd()}}
+    for one in (*sorted(folders), *files):
+        if read_by_others(one):
+            problem = ConfigurationError(
+                "Other accounts of this computer may read it.", file=one, remedy=f"chmod go-rwx {shlex.quote(str(one))}"
+            )
+            yield Finding(level="warning", problem=problem)
+
+
+def _beside(settings: CafiSettings) -> ConfigurationError:
+    """The secret lies where the database is."""
+    named = settings.sessions.secret_file is not None
+    return ConfigurationError(
+        "The secret is in the database's folder: whoever has a copy of that has both.",
+        file=secret_file(settings),
+        key="sessions.secret_file",
+        remedy="Stop CAFI, move the file and change the setting." if named else "Stop CAFI, then: cafi secret move",
+    )
 
 
 def _around(running: Application) -> Iterator[Finding]:

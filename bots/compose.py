@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
@@ -29,6 +30,7 @@ from engine.judges.protocol import ROLE_AND_TONE, SOURCE_FIDELITY, UNSUPPORTED_C
 from engine.judges.student import SharpenedJudge, Student, StudentJudge
 from engine.knowledge.base import KnowledgeBase
 from engine.knowledge.limits import LintLimits
+from engine.memo import one_turn
 from engine.models.protocol import ChatModel
 from engine.refiner.builtin import BuiltinRefiner, Disclaimer
 from engine.reflection.builtin import PhraseNeed, SearchCompleteness, WordRelevance
@@ -212,7 +214,8 @@ class Application:
     @cached_property
     def session(self) -> Session:
         """The shared turn of every platform."""
-        return Session(engine=self.engine, counts=UrgentCounts())
+        places = None if self.chat_model is None else asyncio.Semaphore(self.settings.spending.turns_at_once)
+        return Session(engine=self.engine, counts=UrgentCounts(), places=places)
 
     @cached_property
     def engine(self) -> Engine:
@@ -231,16 +234,17 @@ class Application:
                         key="handoffs",
                     )
         assistants = BuiltOnce(build=self.assistant, names=names)
-        assistants[self.settings.assistant]
-        return Engine(
-            assistants=assistants,
-            default=self.settings.assistant,
-            fast_layers=(self.urgency_floor, self.urgency_classifier),
-            referrals=self.referrals,
-            stakes=self.stakes,
-            budget=self.settings.budget,
-            prices=self.prices,
-        )
+        with one_turn():  # the same words stand in sources, synonyms and rules
+            assistants[self.settings.assistant]
+            return Engine(
+                assistants=assistants,
+                default=self.settings.assistant,
+                fast_layers=(self.urgency_floor, self.urgency_classifier),
+                referrals=self.referrals,
+                stakes=self.stakes,
+                budget=self.settings.budget,
+                prices=self.prices,
+            )
 
     def assistant_settings(self, name: str) -> AssistantSettings:
         """One assistant's file, its knowledge base as an absolute path."""
@@ -251,6 +255,7 @@ class Application:
             folder = self.settings.knowledge_base
         return read.model_copy(update={"knowledge_base": folder})
 
+    @one_turn()
     def assistant(self, name: str) -> Assistant:
         """One assistant with its knowledge base, search and teams."""
         settings = self.assistant_settings(name)
@@ -276,8 +281,13 @@ class Application:
             texts=texts,
             teams=teams,
             embedded=self.embedded(knowledge),
-            private=private_sentences(*(rule.statement for rule in rules.rules)),
+            private=private_sentences(*(rule.statement for rule in rules.rules), *self._instructions()),
         )
+
+    def _instructions(self) -> Iterator[str]:
+        """What language models are told, where there is one: it is for them alone."""
+        if self.chat_model is not None:
+            yield from (template.instructions for template in self.prompts.templates.values())
 
     def _builtin_team(
         self, knowledge: KnowledgeBase, ranking: PassageRanking, settings: AssistantSettings, texts: Texts

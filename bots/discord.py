@@ -102,7 +102,6 @@ async def discord_setup(chats: Chats, gate: Gate | None = None, *, again: bool =
     from adapters.discord_adapter.definitions import definitions
     from adapters.discord_adapter.setup import Setup, logged_in
 
-    await chats.begin()  # what was registered is noted under the stored secret
     bot, settings = discord_bot(chats, gate), chats.application.settings.discord
     client = discord.Client(intents=discord.Intents.none())
     setup = Setup(
@@ -115,6 +114,7 @@ async def discord_setup(chats: Chats, gate: Gate | None = None, *, again: bool =
     )
     try:
         await logged_in(client, bot.token)
-        return await setup.run(client, again=again)
+        # What was registered is noted under the stored secret; before the first start there is none.
+        return await setup.run(client, again=again, noted=chats.has_secret)
     finally:
         await client.close()

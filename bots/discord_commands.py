@@ -42,7 +42,9 @@ async def set_up(application: Application, *, again: bool = False) -> list[str]:
     from bots.chats import Chats
     from bots.discord import discord_setup
     from bots.moderating import moderation_gate
+    from bots.process import privately
 
+    privately()
     async with application.closing:
         chats = Chats(application=application)
         return await discord_setup(chats, moderation_gate(chats), again=again)
@@ -54,7 +56,7 @@ def audit(
     config: Config = None,
     as_json: Json = False,
 ) -> None:
-    """Show what moderators did, the newest first: hour (UTC), pseudonym, action, kind of target. It holds no message.
+    """Show what moderators did, the newest first: hour (UTC), pseudonym, action, kind of target, and what was posted.
 
     Example: cafi discord audit --last 20
     """
@@ -65,17 +67,34 @@ def audit(
         if as_json:
             print_json([_document(one) for one in entries])
         else:
-            typer.echo("\n".join(f"{one.when}  {one.who:<6}  {one.action:<8}  {one.target}" for one in entries))
+            typer.echo("\n".join(line for one in entries for line in _lines(one)))
 
 
 async def logged(application: Application, last: int) -> list[Entry]:
     """The last entries of the log of moderators. Raises StorageError and ConfigurationError."""
     from bots.chats import Chats
     from bots.moderating import audit_log
+    from bots.process import privately
 
+    privately()
     async with application.closing:
         return await audit_log(Chats(application=application)).entries(last)
 
 
 def _document(entry: Entry) -> dict[str, str]:
-    return {"when": entry.when, "moderator": entry.who, "action": entry.action, "target": entry.target}
+    return {
+        "when": entry.when,
+        "moderator": entry.who,
+        "action": entry.action,
+        "target": entry.target,
+        "posted": entry.posted,
+    }
+
+
+def _lines(entry: Entry) -> list[str]:
+    """An entry, and below it what was posted; nothing in that steers the terminal."""
+    from engine.text import clean
+
+    posted = clean(entry.posted, limit=len(entry.posted)).text.splitlines()
+    first = f"{entry.when}  {entry.who:<6}  {entry.action:<10}  {entry.target}"
+    return [first, *(f"    {line}" for line in posted)]

@@ -19,7 +19,7 @@ Weeks = Annotated[
 Platform = Annotated[
     str | None, typer.Option(help="Only one platform, e.g. telegram.", metavar="NAME", show_default=False)
 ]
-Ended = Annotated[bool, typer.Option("--ended", help="Leave out the week that is still running.")]
+Ended = Annotated[bool, typer.Option("--ended", hidden=True, help="Every report leaves out the week that is running.")]
 
 
 @feedback_app.command()
@@ -41,7 +41,7 @@ def report(
     from bots.writing import write_page
 
     with failing_calmly():
-        found = _figures(config, weeks, platform, ended)
+        found = _figures(config, weeks, platform)
         if html is not None:
             from bots.feedback_page import feedback_page
 
@@ -72,7 +72,7 @@ def export(
     with failing_calmly():
         if csv is None and not as_json:
             raise ConfigurationError("Neither a file nor --json is given.", key="--csv", remedy="Add --csv FILE.")
-        found = _figures(config, weeks, platform, ended)
+        found = _figures(config, weeks, platform)
         if csv is not None:
             write_page(csv, as_csv(found))
         if as_json:
@@ -81,7 +81,7 @@ def export(
             typer.echo(f"{len(records(found))} rows written to {csv}")
 
 
-def _figures(config: Path | None, weeks: int | None, platform: str | None, ended: bool) -> Figures:
+def _figures(config: Path | None, weeks: int | None, platform: str | None) -> Figures:
     """The report that the options ask for; raises ConfigurationError and StorageError."""
     from adapters.feedback.events import PLATFORMS
     from adapters.feedback.figures import figures
@@ -95,5 +95,5 @@ def _figures(config: Path | None, weeks: int | None, platform: str | None, ended
         raise ConfigurationError(f"--platform is {platform!r}.", remedy=f"Use one of: {', '.join(PLATFORMS)}.")
     settings = read_settings(config)
     questions = read_questions(settings.config_folder / "feedback.yaml")
-    selection = Selection.of(today(), weeks=weeks, platform=platform, ended=ended)
+    selection = Selection.of(today(), weeks=weeks, platform=platform)
     return figures(read_tallies(settings.storage.url), questions, selection)

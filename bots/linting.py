@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.exceptions import ConfigurationError
+from engine.knowledge.belongings import belongs
 from engine.knowledge.finding import Finding
 from engine.knowledge.limits import LintLimits
 from engine.knowledge.lint import LintReport, lint
@@ -23,7 +24,7 @@ def lint_folder(folder: Path, limits: LintLimits) -> LintReport:
 
 def _synonyms(folder: Path) -> Iterator[Finding]:
     path = folder / "synonyms.yaml"
-    if not path.is_file():
+    if not belongs(path, folder):
         return
     try:
         Synonyms.load(path)

@@ -43,12 +43,19 @@ def moderation(chats: Chats, platform: str = PLATFORM) -> Moderation:
     )
     standings.load()
     audit = audit_log(chats)
-    store = ReviewStore(database=chats.database, keyring=chats.keyring, secret=chats.inbox_secret, now=chats.clock)
-    recheck = Recheck(engine=engine)
+    store = ReviewStore(database=chats.database, naming=chats.naming, secret=chats.inbox_secret, now=chats.clock)
+    recheck = Recheck(engine=engine, lexicon=chats.application.lexicon)
     return Moderation(
         engine=engine,
         standings=standings,
-        queue=ReviewQueue(store=store, audit=audit, minutes=settings.review_minutes, now=chats.clock),
+        queue=ReviewQueue(
+            store=store,
+            audit=audit,
+            minutes=settings.review_minutes,
+            most=settings.reviews,
+            most_a_member=settings.reviews_a_member,
+            now=chats.clock,
+        ),
         posts=PostStore(database=chats.database, keyring=chats.keyring, now=chats.clock),
         drafting=Drafting(engine=engine, referrals=chats.application.referrals, recheck=recheck),
         recheck=recheck,

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import gc
+import os
+import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from engine.engine import Engine
+
+SWITCH_SECONDS = 0.001
 
 
 def starting() -> None:
@@ -15,6 +20,14 @@ def starting() -> None:
     Commands that answer once and end leave it off; `settle` turns it on for those that stay.
     """
     gc.disable()
+
+
+def without_core_dumps() -> None:
+    """Keep what people wrote from the disk should the process crash, where the system lets us."""
+    with suppress(ImportError, OSError, ValueError):
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
 def settle(engine: Engine) -> None:
@@ -29,3 +42,10 @@ def settle(engine: Engine) -> None:
     gc.freeze()
     gc.enable()
     gc.set_threshold(20_000, 50, 100)
+    # While a long text is read beside the event loop, the loop waits this long for its turn; by default 5 ms, each time.
+    sys.setswitchinterval(SWITCH_SECONDS)
+
+
+def privately() -> None:
+    """Let whatever is written from here on be for this account alone."""
+    os.umask(0o077)

@@ -14,7 +14,7 @@ from adapters.chat.privacy import Platform
 from bots.chats import Chats
 from bots.compose import Application
 from bots.logs import set_up_log
-from bots.process import settle
+from bots.process import privately, settle, without_core_dumps
 from engine.exceptions import ConfigurationError, StorageError
 
 if TYPE_CHECKING:
@@ -38,10 +38,16 @@ class Bot(Protocol):
         """Serve."""
         ...
 
+    def sweep(self) -> None:
+        """Forget in memory what has expired."""
+        ...
+
 
 async def serve(application: Application, say: Callable[[str], None]) -> None:
     """Run what is configured. Raises CafiError for what an operator has to mend first."""
+    privately()
     set_up_log(application.settings.log_level)
+    without_core_dumps()
     async with application.closing:
         chats = Chats(application=application)
         chats.alone()
@@ -132,7 +138,7 @@ async def _until_stopped(bots: list[Bot], chats: Chats, say: Callable[[str], Non
         with suppress(NotImplementedError):
             loop.add_signal_handler(number, stop.set)
     tasks = [asyncio.create_task(bot.run()) for bot in bots]
-    upkeep = asyncio.create_task(_upkeep(chats))
+    upkeep = asyncio.create_task(_upkeep(bots, chats))
     announcing = asyncio.create_task(_announce(bots, chats.application, say))
     stopped = asyncio.create_task(stop.wait())
     try:
@@ -150,13 +156,18 @@ async def _until_stopped(bots: list[Bot], chats: Chats, say: Callable[[str], Non
             raise error
 
 
-async def _upkeep(chats: Chats) -> None:
-    """Write over what was answered, and now and then sweep out what has expired; at the end, save the counts."""
+async def _upkeep(bots: Sequence[Bot], chats: Chats) -> None:
+    """Write over what was answered, and now and then sweep out what has expired; at the end, save the counts.
+
+    In memory nothing lasts longer than a round after its time.
+    """
     rounds = 0
     try:
         while True:
             await asyncio.sleep(TIDY_SECONDS)
             rounds += 1
+            for bot in bots:
+                bot.sweep()
             if rounds % SWEEP_EVERY == 0:
                 await _attempt(chats.sweep)
             await _attempt(chats.database.tidy)

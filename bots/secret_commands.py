@@ -5,15 +5,18 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
 from bots.options import FAILED, Config, Json, application, failing_calmly, print_json
+from bots.secret_file import file_apart, secret_file
 
 if TYPE_CHECKING:
     from adapters.chat.vault import UnderSecret
     from bots.chats import Chats
+    from bots.settings import CafiSettings
 
 T = TypeVar("T")
 secret_app = typer.Typer(
@@ -37,20 +40,63 @@ def show(config: Config = None, as_json: Json = False) -> None:
 
 @secret_app.command()
 def rotate(config: Config = None) -> None:
-    """Make a new secret. The former one stays: each chat moves over when somebody next writes in it.
+    """Make a new secret, while CAFI is stopped. The former one stays: each chat moves over when somebody next writes in it.
 
     Example: cafi secret rotate
     """
-    with failing_calmly():
+
+    async def work(chats: Chats) -> Path:
         from adapters.storage.keyring_file import load, rotated, save
 
-        sessions = application(config, None, None).settings.sessions
-        if sessions.secret is not None:
+        file = secret_file(chats.application.settings)
+        save(file, rotated(load(file)))
+        return file
+
+    with failing_calmly():
+        if application(config, None, None).settings.sessions.secret is not None:
             _say_what_to_set()
             return
-        save(sessions.secret_file, rotated(load(sessions.secret_file)))
-        typer.echo(f"{sessions.secret_file} holds a new secret and the former one. Restart CAFI to use it.")
+        typer.echo(f"{_with_chats(config, work, alone=True)} holds a new secret and the former one. Start CAFI again.")
         typer.echo("Make a safe copy of the file. When nothing lies under the former one any more: cafi secret prune")
+
+
+@secret_app.command()
+def move(config: Config = None) -> None:
+    """Move the secret away from the database's folder, while CAFI is stopped.
+
+    Example: cafi secret move
+    """
+
+    async def work(chats: Chats) -> tuple[Path, Path]:
+        from adapters.storage.keyring_file import load, save
+
+        here, there = secret_file(chats.application.settings), file_apart(chats.application.settings)
+        _movable(chats.application.settings, here, there)
+        save(there, load(here))
+        here.unlink()
+        return here, there
+
+    with failing_calmly():
+        here, there = _with_chats(config, work, alone=True)
+        typer.echo(f"The secret is in {there} now, and no longer in {here}. Make a safe copy of the file.")
+        typer.echo("Copies of its old folder still hold it. So that they open nothing that comes: cafi secret rotate")
+
+
+def _movable(settings: CafiSettings, here: Path, there: Path) -> None:
+    """Raise ConfigurationError where there is nothing to move."""
+    from engine.exceptions import ConfigurationError
+
+    sessions = settings.sessions
+    if sessions.secret is not None or sessions.secret_file is not None:
+        raise ConfigurationError(
+            "The settings say where the secret is.",
+            key="sessions.secret" if sessions.secret is not None else "sessions.secret_file",
+            remedy="Stop CAFI, move the file yourself and change the setting, or leave the setting out.",
+        )
+    if here == there:
+        raise ConfigurationError(
+            "The secret is not beside the database.", file=there, remedy="Nothing needs to be moved."
+        )
 
 
 @secret_app.command()
@@ -66,7 +112,7 @@ def prune(config: Config = None) -> None:
         if unused and sessions.secret is None:
             from adapters.storage.keyring_file import pruned, save
 
-            save(sessions.secret_file, pruned(chats.keyring, unused))
+            save(secret_file(chats.application.settings), pruned(chats.keyring, unused))
         await chats.vault.forget(unused)
         for one in unused if sessions.secret is not None else []:
             typer.echo(f"Take the secret {one.hex()} out of CAFI_SESSIONS__FORMER_SECRETS.")
@@ -97,6 +143,9 @@ def erase_lost(
 def _with_chats(config: Config, work: Callable[[Chats], Awaitable[T]], *, alone: bool = False) -> T:
     """Do something with what is stored; `alone`: only while no CAFI runs."""
     from bots.chats import Chats
+    from bots.process import privately
+
+    privately()
 
     async def run() -> T:
         chats = Chats(application=application(config, None, None))
@@ -112,11 +161,10 @@ async def _report(chats: Chats) -> list[UnderSecret]:
     """What lies under each secret; raises ConfigurationError, and makes nothing, where there is no secret yet."""
     from engine.exceptions import ConfigurationError
 
-    sessions = chats.application.settings.sessions
-    if sessions.secret is None and not sessions.secret_file.exists():
+    if not chats.has_secret:
         raise ConfigurationError(
             "There is no secret yet.",
-            file=sessions.secret_file,
+            file=secret_file(chats.application.settings),
             remedy="`cafi run` makes one. If there was one before, put it back from your safe copy first.",
         )
     return await chats.vault.report()

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import Field, SecretStr, ValidationError, model_validator
+from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, SettingsError
 
 from adapters.web_adapter.settings import WebSettings
@@ -39,9 +39,9 @@ class StorageSettings(Strict):
 class SessionSettings(Strict):
     """What is kept of chats, for how long, and how much one chat may ask."""
 
-    secret: SecretStr | None = Field(default=None, description="32 characters or more; in place of the file")
+    secret: SecretStr | None = Field(default=None, description="64 hexadecimal digits; in place of the file")
     former_secrets: tuple[SecretStr, ...] = ()
-    secret_file: Path = Path("var") / "secret.json"
+    secret_file: Path | None = Field(default=None, description="else in the account's configuration folder")
     inbox_key_file: Path = Path("var") / "inbox.key"
     idle_hours: int = Field(default=24, ge=1, le=24 * 30)
     messages_a_minute: int = Field(default=12, ge=1)
@@ -50,10 +50,14 @@ class SessionSettings(Strict):
 
 
 class SpendingSettings(Strict):
-    """What the whole bot may spend on language models a day; then it quotes."""
+    """What the whole bot may spend on language models, a day and at the same time; beyond a day's limit it quotes."""
 
     tokens_a_day: int | None = Field(default=None, ge=1)
     cost_a_day: float | None = Field(default=None, gt=0, description="in the currency of prices.yaml")
+    turns_at_once: int = Field(default=50, ge=1, description="with a language model; further ones wait in order")
+
+
+_WEBHOOK_SECRET = re.compile(r"[A-Za-z0-9_-]{24,256}")
 
 
 class TelegramSettings(Strict):
@@ -66,6 +70,17 @@ class TelegramSettings(Strict):
     webhook_host: str = "127.0.0.1"
     webhook_port: int = Field(default=8081, ge=1, le=65535)
     deliveries: int = Field(default=1, ge=1, le=30, description="answers sent at the same time")
+
+    @field_validator("webhook_secret")
+    @classmethod
+    def _hard_to_guess(cls, value: SecretStr | None) -> SecretStr | None:
+        # Whoever knows it can write as anybody. Telegram takes these characters, 256 at most.
+        if value is not None and not _WEBHOOK_SECRET.fullmatch(value.get_secret_value()):
+            raise ValueError(
+                "the webhook's secret has 24 to 256 letters (A-Z, a-z), digits, _ or -; "
+                "`openssl rand -hex 32` makes one, or leave the key out where there is no webhook_url"
+            )
+        return value
 
 
 class DiscordSettings(Strict):
@@ -91,6 +106,8 @@ class ModerationSettings(Strict):
 
     mode: Literal["open", "flagged", "all"] = Field(default="open", description="until moderators choose another")
     review_minutes: int = Field(default=60, ge=1, le=24 * 60, description="how long a reply waits for a moderator")
+    reviews: int = Field(default=50, ge=1, description="how many replies wait for a moderator at a time")
+    reviews_a_member: int = Field(default=3, ge=1, description="how many of them one member has asked for")
     member_roles: tuple[int, ...] = Field(default=(), description="who is answered; none: everybody")
     audit_days: int = Field(default=365, ge=1, description="how long it is kept what moderators did")
     file: Path = Field(default=Path("var") / "standing.json", description="where a pause is found after a restart")

@@ -1,24 +1,19 @@
-"""The web page of this application. `python -m bots.web` serves it alone."""
+"""The web page, built from settings. Part of the composition root."""
 
 from __future__ import annotations
 
 import asyncio
-import signal
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
-
-import typer
 
 from adapters.chat.privacy import Platform
 from bots.chats import Chats
-from bots.options import AgentsOption, Config, Kb, application, failing_calmly
 from engine.exceptions import ConfigurationError
 
 if TYPE_CHECKING:
     from adapters.feedback.questions import Questions
     from adapters.web_adapter.adapter import WebBot
     from adapters.web_adapter.operating import Figure
-    from bots.compose import Application
 
 
 def web(chats: Chats) -> WebBot:
@@ -64,7 +59,7 @@ def _told(url: str, questions: Questions) -> list[Figure]:
     from adapters.weeks import today
     from bots.feedback_table import option_names
 
-    selection = Selection.of(today(), weeks=None, platform=None, ended=True)
+    selection = Selection.of(today(), weeks=None, platform=None)
     found = figures(read_tallies(url), questions, selection)
     return [
         Figure(
@@ -75,36 +70,3 @@ def _told(url: str, questions: Questions) -> list[Figure]:
         )
         for one in found.questions
     ]
-
-
-async def serve_alone(application: Application, say: Callable[[str], None]) -> None:
-    """Serve the page and nothing else until a signal comes."""
-    from bots.logs import set_up_log
-    from bots.process import settle
-
-    set_up_log(application.settings.log_level)
-    async with application.closing:
-        chats = Chats(application=application)
-        settle(application.session.engine)
-        await chats.begin()
-        bot = web(chats)
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGINT, signal.SIGTERM):
-            loop.add_signal_handler(number, bot.stopping.set)
-        running = asyncio.create_task(bot.run())
-        started = asyncio.create_task(bot.started.wait())
-        await asyncio.wait({running, started}, return_when=asyncio.FIRST_COMPLETED)
-        started.cancel()
-        if bot.address:
-            say(f"The web page is at {bot.address}. Stop with Ctrl-C.")
-        await running
-
-
-def main(config: Config = None, kb: Kb = None, agents: AgentsOption = None) -> None:
-    """Serve the web page alone."""
-    with failing_calmly():
-        asyncio.run(serve_alone(application(config, kb, agents), typer.echo))
-
-
-if __name__ == "__main__":
-    typer.run(main)

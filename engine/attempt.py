@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from engine.agent.protocol import AgentTask
-from engine.checks import CheckContext, failed_checks
+from engine.checks import CheckContext, cleaned, failed_checks
 from engine.conversation import follow_up, recent, window
 from engine.exceptions import ModelError, ModelOutputError
 from engine.filter import WHOLE, Filter, Filtered, FilterPlan
@@ -158,7 +158,7 @@ class Attempt:
         retries = self.assistant.settings.limits.check_retries
         while True:
             try:
-                draft = await self.team.agent.draft(task, self.ledger)
+                draft = cleaned(await self.team.agent.draft(task, self.ledger))
             except ModelOutputError:
                 if retries == 0:
                     raise

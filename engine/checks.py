@@ -1,15 +1,20 @@
-"""Checks by code: what needs no judgement. Each check gives a reason to send a draft back, or nothing."""
+"""Checks by code: what needs no judgement. Each check gives a reason to send a draft back, or nothing.
+
+What the checks read is folded, so that no spelling hides anything from them; `cleaned` makes a draft fit to be shown.
+"""
 
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from engine.knowledge.base import KnowledgeBase
 from engine.knowledge.directives import DirectiveKind, brackets
-from engine.text import sentences, squash
+from engine.leads import LONG, callable_numbers, known_links, known_numbers, links
+from engine.text import clean, sentences, squash
 from engine.types import Basis, Draft
 
 
@@ -27,15 +32,15 @@ class CheckContext:
 
 Check = Callable[[Draft, CheckContext], Iterable[str]]
 
-_LINK = re.compile(r"(?:https?://|www\.)[^\s)>\]\"']+", re.I)
 _COMMAND = re.compile(
     r"(?:^|\s)/(?:[a-z_]{3,20})\b|\b(?:request|cite|show|redirect|handoff)_?\w*\(|<\|?\s*/?[a-z_]", re.I
 )
-_VERDICT = re.compile(r"^\W*(?:evaluation|verdict|decision|system|assistant|developer)\s*:", re.I | re.M)
+_VERDICT = re.compile(r"^[^\w\n]*+(?:evaluation|verdict|decision|system|assistant|developer)\s*:", re.I | re.M)
 _JSON = re.compile(r'"\s*(?:reply|citations|basis|requested_sources|decision|objections)\s*"\s*:')
-_PHONE = re.compile(r"(?<![\w.])\+?\d[\d ()/-]{5,}\d(?!\w)")
-
-_YEARS = re.compile(r"(?:19|20)\d\d\s*[-/]\s*(?:19|20)\d\d")
+_JOINER = "\u200d"
+"""Emoji are put together with it."""
+_PLACEHOLDER = re.compile(r"\{\{[^{}]*+\}\}|\{%[^%]*+%\}|\{#[^#]*+#\}")
+_MOST_KEPT = 100_000
 
 
 def _not_empty(draft: Draft, context: CheckContext) -> Iterable[str]:
@@ -105,22 +110,27 @@ def _private(draft: Draft, context: CheckContext) -> Iterable[str]:
         yield "The reply repeats instructions that are for you alone."
 
 
+def _hidden(draft: Draft, context: CheckContext) -> Iterable[str]:
+    if any(unicodedata.category(one) == "Cf" and one != _JOINER for one in draft.reply):
+        yield "The reply contains invisible or direction-changing characters. Write plain text."
+
+
 def _links(draft: Draft, context: CheckContext) -> Iterable[str]:
-    for found in _LINK.findall(draft.reply):
-        if not any(found.rstrip(".,;") in source.text for source in context.knowledge.sources.values()):
-            yield "The reply contains a link that is not in the knowledge base."
-            return
+    sources = context.knowledge.sources.values()
+    if any(not any(found in known_links(source.text) for source in sources) for found in links(draft.reply)):
+        yield "The reply contains a link or an address that is not in the knowledge base."
 
 
 def _numbers_to_call(draft: Draft, context: CheckContext) -> Iterable[str]:
-    texts = [re.sub(r"\D", "", source.text) for source in context.knowledge.pick(draft.citations)]
-    for found in _PHONE.findall(draft.reply):
-        digits = re.sub(r"\D", "", found)
-        if _YEARS.fullmatch(found):
-            continue
-        if len(digits) >= 7 and not any(digits in text for text in texts):
-            yield "The reply contains a phone number that no cited source gives. Never state one from memory."
-            return
+    cited = [known_numbers(source.text) for source in context.knowledge.pick(draft.citations)]
+    known = frozenset[str]().union(*cited)
+    if not all(_is_told(found, known) for found in callable_numbers(draft.reply)):
+        yield "The reply contains a phone number that no cited source gives. Never state one from memory."
+
+
+def _is_told(number: str, known: frozenset[str]) -> bool:
+    """Whether a source gives a number; a long one may go without the prefix it has there."""
+    return number in known or (len(number) >= LONG and any(one.endswith(number) for one in known))
 
 
 def _handoff(draft: Draft, context: CheckContext) -> Iterable[str]:
@@ -137,10 +147,17 @@ CHECKS: tuple[Check, ...] = (
     _directives,
     _commands,
     _private,
+    _hidden,
     _links,
     _numbers_to_call,
     _handoff,
 )
+
+
+def cleaned(draft: Draft) -> Draft:
+    """A draft whose reply is cleaned as messages are: no control, invisible or direction-changing characters, NFKC."""
+    reply = clean(draft.reply, limit=_MOST_KEPT).text
+    return draft if reply == draft.reply else replace(draft, reply=reply)
 
 
 def failed_checks(draft: Draft, context: CheckContext) -> tuple[str, ...]:
@@ -149,10 +166,11 @@ def failed_checks(draft: Draft, context: CheckContext) -> tuple[str, ...]:
 
 
 def private_sentences(*instructions: str) -> tuple[str, ...]:
-    """The sentences of instructions that must not turn up in a reply, folded for comparison."""
-    return tuple(
-        folded
-        for text in instructions
-        for folded in (squash(one) for one in sentences(text))
-        if len(folded.split()) >= 7
-    )
+    """The sentences of instructions that must not turn up in a reply, folded for comparison.
+
+    Instructions may be templates: what stands around a placeholder is then looked for piece by piece. What the
+    assistant is (“You are …”) is no secret.
+    """
+    told = (one for text in instructions for one in sentences(text) if not one.startswith("You are "))
+    folded = (squash(piece) for one in told for piece in _PLACEHOLDER.split(one))
+    return tuple(dict.fromkeys(one for one in folded if len(one.split()) >= 7))

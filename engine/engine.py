@@ -15,6 +15,7 @@ from engine.attempt import NOTHING, Answer, Assistant, Attempt
 from engine.conversation import remember
 from engine.exceptions import CafiError, ModelError
 from engine.filter import WHOLE, FilterPlan
+from engine.memo import one_turn
 from engine.models.ledger import Ledger
 from engine.saying import agrees
 from engine.settings import Budget, Price
@@ -68,9 +69,10 @@ class Engine:
 
     def assess_now(self, conversation: Conversation, message: str) -> Urgency:
         """What the fast layers see in a message, in milliseconds and without a model."""
-        text = clean(message).text
-        found = Urgency.of(layer.assess_now(text, conversation.messages) for layer in self.fast_layers)
-        return replace(found, another=about_another(text)) if found.level.order else found
+        with one_turn():
+            text = clean(message).text
+            found = Urgency.of(layer.assess_now(text, conversation.messages) for layer in self.fast_layers)
+            return replace(found, another=about_another(text)) if found.level.order else found
 
     async def assess(
         self, message: str, earlier: tuple[Message, ...] = (), layers: Collection[str] | None = None
@@ -101,14 +103,37 @@ class Engine:
         wish: Wish = Wish.ANSWER,
         said_safe: bool = False,
         built_in: bool = False,
+        seen: Urgency | None = None,
         referral: Referral | None = None,
     ) -> Turn:
         """One turn. Raises nothing for anything a person or a model writes.
 
         `said_safe`: the person has said that the message was a question and they are safe. It is then answered, with the
-        contacts below. `built_in`: no language model is asked. `referral`: for this person's country and language.
+        contacts below. `built_in`: no language model is asked. `seen`: what `assess_now` has found in this message, so that
+        it is not read twice. `referral`: for this person's country and language.
         """
-        referral = referral or self.referrals.choose()
+        with one_turn():
+            return await self._respond(
+                conversation,
+                message,
+                wish,
+                seen,
+                referral or self.referrals.choose(),
+                said_safe=said_safe,
+                built_in=built_in,
+            )
+
+    async def _respond(
+        self,
+        conversation: Conversation,
+        message: str,
+        wish: Wish,
+        seen: Urgency | None,
+        referral: Referral,
+        *,
+        said_safe: bool,
+        built_in: bool,
+    ) -> Turn:
         assistant = self.assistants.get(conversation.assistant) or self.assistants[self.default]
         conversation = replace(conversation, assistant=assistant.settings.id)
         cleaned = clean(message, limit=assistant.settings.limits.message_characters)
@@ -120,7 +145,7 @@ class Engine:
             answer_open = self.referrals.answer(text, *answers_open(conversation.danger))
             if answer_open is not None:
                 return await self.answered(conversation, answer_open, built_in=built_in, referral=referral, said=text)
-        urgency = Urgency() if wish is not Wish.ANSWER or said_safe else self.assess_now(conversation, text)
+        urgency = Urgency() if wish is not Wish.ANSWER or said_safe else seen or self.assess_now(conversation, text)
         if urgency.level is UrgencyLevel.URGENT:
             return self._referred(conversation, assistant, text, urgency, referral)
         if conversation.offer is not None:
@@ -244,7 +269,8 @@ class Engine:
             return None
         there = self.assistants[offer.to]
         begun = replace(conversation, assistant=offer.to, offer=None, active=(), reminders=())
-        turn = await self.respond(begun, offer.question, referral=referral)
+        seen = await asyncio.to_thread(self.assess_now, begun, offer.question)  # it may be long; others must not wait
+        turn = await self.respond(begun, offer.question, seen=seen, referral=referral)
         said = f"{there.texts.handoff_done.format(name=there.settings.name)}\n\n{turn.reply.text}"
         return replace(turn, reply=replace(turn.reply, text=said), conversation=shown_as(turn.conversation, said))
 

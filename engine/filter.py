@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
+from engine.checks import cleaned
 from engine.exceptions import ModelError
 from engine.judges.protocol import Case, Judge, applicable
 from engine.knowledge.base import KnowledgeBase
@@ -86,7 +87,7 @@ class Filter:
 
     async def _refined(self, case: Case, recheck: Recheck, ledger: Ledger, stages: list[StageRecord]) -> Filtered:
         try:
-            draft = await self.team.refiner.refine(case, stages[-1].verdicts, ledger)
+            draft = cleaned(await self.team.refiner.refine(case, stages[-1].verdicts, ledger))
         except ModelError:
             return Filtered(outcome=Outcome.FALLBACK, draft=None, stages=tuple(stages), broken=True)
         reasons = recheck(draft)

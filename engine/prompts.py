@@ -52,11 +52,12 @@ class PromptHead(BaseModel):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PromptTemplate:
-    """One agent's prompt. `render` gives (role, text) pairs in order."""
+    """One agent's prompt. `render` gives (role, text) pairs in order; `instructions` is the system part as it is written."""
 
     name: str
     head: PromptHead
     parts: tuple[tuple[str, Template], ...]
+    instructions: str = ""
 
     def expect(self, given: frozenset[str]) -> PromptTemplate:
         """This template, if it asks for no variable but those that its role gives; raises PromptError."""
@@ -163,4 +164,5 @@ def read_template(path: Path) -> PromptTemplate:
             problem = f"The variable {first!r} is used but not declared."
             raise PromptError(problem, file=path, line=above + _line_in(body, first), key="variables")
         above += body.count("\n") + 1
-    return PromptTemplate(name=path.stem, head=head, parts=tuple(parts))
+    instructions = "\n".join(body for role, body in zip(pieces[1::2], pieces[2::2], strict=True) if role == "system")
+    return PromptTemplate(name=path.stem, head=head, parts=tuple(parts), instructions=instructions)

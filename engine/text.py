@@ -10,9 +10,11 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 
 import snowballstemmer
+
+from engine.memo import once_a_turn
 
 # Characters that NFKC leaves alone and that people (or their phones) use in place of plain ones.
 _PLAIN = str.maketrans(
@@ -35,9 +37,10 @@ _BLANK = re.compile(r"[^\S\n]+")
 _MANY_LINES = re.compile(r"\n{3,}")
 _LONE_MARKER = re.compile(r"^\s*(?:[-*•–]|\d+[.)])\s*$")
 _LIST_MARKER = re.compile(r"^\s*(?:[-*•–]|#{1,6}|\(?\d+(?:\.\d+)*[.)])\s+")
+# A run of signs is looked at once, from its beginning, and never given back: people may send thousands of them.
 _SENTENCE_END = re.compile(
-    r"(?<!\be\.g)(?<!\bi\.e)(?<!\bDr)(?<!\bMr)(?<!\bMrs)(?<!\bMs)(?<!\bvs)(?<!\bSt)"
-    r"[.!?…]+[\"'”’)\]*]*(?=\s|$)"
+    r"(?<![.!?…])(?<!\be\.g)(?<!\bi\.e)(?<!\bDr)(?<!\bMr)(?<!\bMrs)(?<!\bMs)(?<!\bvs)(?<!\bSt)"
+    r"[.!?…]++[\"'”’)\]*]*+(?=\s|$)"
 )
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 
@@ -340,7 +343,7 @@ def _is_invisible(char: str) -> bool:
     return category in {"Cc", "Cf", "Co", "Cs", "Cn"} or char in _EMPTY
 
 
-@lru_cache(maxsize=4096)
+@once_a_turn
 def fold(text: str) -> str:
     """Fold for comparison: no case, accents, curly quotes, long dashes, invisible or look-alike letters."""
     if _is_plain(text):
@@ -357,7 +360,7 @@ def squash(text: str) -> str:
     return " ".join(_WORD.findall(fold(text).replace("'", "")))
 
 
-@lru_cache(maxsize=2048)
+@once_a_turn
 def sentences(text: str) -> tuple[str, ...]:
     """The sentences of a text in order; every line of a list is at least one, its marker removed."""
     return tuple(_sentences(text))
@@ -394,10 +397,12 @@ def words(text: str) -> list[str]:
 
 @cache
 def _stemmer(language: str) -> snowballstemmer.stemmer:
-    return snowballstemmer.stemmer(language)
+    stemmer = snowballstemmer.stemmer(language)
+    stemmer.maxCacheSize = 0  # it would keep the last ten thousand words that people wrote
+    return stemmer
 
 
-@lru_cache(maxsize=20000)
+@once_a_turn
 def stem(word: str, language: str = "english") -> str:
     """The stem of one folded word (Snowball); `language` is a Snowball name."""
     return str(_stemmer(language).stemWord(word.removesuffix("'s").replace("'", "")))

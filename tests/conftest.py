@@ -87,6 +87,14 @@ def _no_real_network(_network_guard: _Guard) -> Iterator[None]:
 
 
 @pytest.fixture(scope="session", autouse=True)
+def _no_real_account(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """What belongs into an account's configuration folder goes elsewhere, and the developer's own is not read."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CONFIG_HOME", str(tmp_path_factory.mktemp("account")))
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
 def _no_retries() -> Iterator[None]:
     with stamina.set_testing(True, attempts=1):
         yield

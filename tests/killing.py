@@ -21,8 +21,7 @@ class Cafi:
     def __init__(self, folder: Path, environment: Mapping[str, str]) -> None:
         self.folder = folder
         self.log = folder / "log.txt"
-        self._environment = {name: value for name, value in os.environ.items() if not name.startswith("CAFI_")}
-        self._environment |= {
+        self.environment = {
             "CAFI_STORAGE__URL": f"sqlite:///{folder}/cafi.db",
             "CAFI_SESSIONS__SECRET_FILE": str(folder / "secret.json"),
             "CAFI_SESSIONS__INBOX_KEY_FILE": str(folder / "inbox.key"),
@@ -30,6 +29,8 @@ class Cafi:
             "CAFI_WEB__ENABLED": "false",  # its usual port may be somebody else's
             **environment,
         }
+        rest = {name: value for name, value in os.environ.items() if not name.startswith("CAFI_")}
+        self._environment = rest | self.environment
         self.kb = knowledge_folder(folder / "kb")
         self.process: Process | None = None
 
@@ -40,6 +41,11 @@ class Cafi:
                 *command, cwd=ROOT, env=self._environment, stdout=log, stderr=log
             )
         return self.process
+
+    async def aclose(self) -> None:
+        """Leave nothing running, where a test has not come to its end."""
+        if self.process is not None and self.process.returncode is None:
+            await self.end(signal.SIGKILL)
 
     async def end(self, number: signal.Signals) -> int:
         assert self.process is not None

@@ -24,13 +24,15 @@ from tests.telegram import chats_in
 class Community:
     """Anna and Ben ask; Mia has the moderators' role, Olaf may manage the server."""
 
-    def __init__(self, fake: DiscordServer) -> None:
+    def __init__(self, fake: DiscordServer, *, locale: str = "en-US") -> None:
         self.fake = fake
         self.sources: dict[str, str] = {}
-        self.anna, self.ben = fake.person("anna"), fake.person("ben")
+        self.anna, self.ben = fake.person("anna", locale=locale), fake.person("ben")
         self.mia, self.olaf = fake.person("mia"), fake.person("olaf")
         people = [self.anna, self.ben, self.mia, self.olaf]
-        self.guild = fake.guild("Support", members=people, bot_permissions=NEEDED | Permission.SEND_POLLS)
+        self.guild = fake.guild(
+            "Support", members=people, bot_permissions=NEEDED | Permission.SEND_POLLS, locale=locale
+        )
         self.channel = fake.text_channel(self.guild, "support-info")
         self.role = fake.role(self.guild, "moderators", members=[self.mia])
         managers = fake.role(self.guild, "managers", Permission.MANAGE_GUILD, members=[self.olaf])

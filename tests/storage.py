@@ -14,6 +14,7 @@ from adapters.chat.store import ChatStore
 from adapters.session import SessionState
 from adapters.storage.database import Database
 from adapters.storage.migrating import migrate
+from adapters.storage.naming import Naming
 from adapters.storage.sealing import Keyring, Secret
 from engine.types import Conversation
 
@@ -48,7 +49,7 @@ def store_over(
     """A store over a database."""
     return ChatStore(
         database=database,
-        keyring=keyring or Keyring(current=Secret(b"s" * 32)),
+        naming=Naming(keyring or Keyring(current=Secret(b"s" * 32))),
         inbox_secret=inbox,
         now=now or Clock(),
     )

@@ -18,6 +18,7 @@ from engine.models.scripted import ScriptedModel
 from tests.team import application, shipped_parts
 
 BEGIN = "I understand, begin"
+ANYWHERE = "I would rather not say"
 EAGER = {"messages_a_minute": 1_000, "waiting_messages": 100}
 """Settings of sessions for tests that write faster than people do."""
 

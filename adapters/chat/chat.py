@@ -92,10 +92,12 @@ class Chat:
 
     async def handle(self, state: ChatState, incoming: Incoming) -> Showings:
         """What is shown for one thing a person did; the last showing carries the state after it."""
-        if (alarm := self._alarm(state, incoming)) is not None:
+        if (alarm := await self._alarm(state, incoming)) is not None:
             yield alarm
         if self.consent.due(state, incoming):
             shown = self.consent.hold(state, incoming)
+        elif self.consent.asks_country(state, incoming):
+            shown = self.consent.country_given(state, incoming)
         elif incoming.wordless and not incoming.command:
             shown = self.pages.only_text(state, incoming)
         else:
@@ -105,15 +107,15 @@ class Chat:
 
     # --- Out of the ordinary ----------------------------------------------------------------------------------------
 
-    def refuse(self, state: ChatState, incoming: Incoming) -> Showing:
-        """What is shown for a message beyond the limits, which is not kept: the referral where it calls for one."""
-        return self._referral(state, incoming) or Showing(text=self.texts(state).too_many, private=True)
+    def refuse(self, state: ChatState) -> Showing:
+        """What is shown for a message beyond the limits: it is neither kept nor read, and where help is goes along."""
+        return Showing(text=self.texts(state).too_many.format(emergency=self.pages.emergency(state)), private=True)
 
-    def cannot_take(self, incoming: Incoming) -> Showing:
+    async def cannot_take(self, incoming: Incoming) -> Showing:
         """What is shown while nothing can be stored: help that is near, and the referral where it is called for."""
         state = self.start(incoming)
         said = self.texts(state).cannot_take.format(emergency=self.pages.emergency(state))
-        return self._referral(state, incoming) or Showing(text=said, private=True)
+        return await self._referral(state, incoming) or Showing(text=said, private=True)
 
     def sorry(self, state: ChatState) -> Showing:
         """What is shown when something failed on our side."""
@@ -127,17 +129,17 @@ class Chat:
         """What is shown when a turn is slow."""
         return Showing(text=self.texts(state).working, private=True, brief=True)
 
-    def _alarm(self, state: ChatState, incoming: Incoming) -> Showing | None:
+    async def _alarm(self, state: ChatState, incoming: Incoming) -> Showing | None:
         """The referral for words of danger behind a command, which would not read them. Messages see to it themselves."""
-        return None if incoming.command in {"", "ask"} else self._referral(state, incoming)
+        return None if incoming.command in {"", "ask"} else await self._referral(state, incoming)
 
-    def _referral(self, state: ChatState, incoming: Incoming) -> Showing | None:
+    async def _referral(self, state: ChatState, incoming: Incoming) -> Showing | None:
         """The referral, where somebody's own words call for it; a topic's name is not their own."""
         if not incoming.text or (
             incoming.command in {"start", "topic", "danger"} and self.turns.as_question(state, incoming)
         ):
             return None
-        referral = self.session.referral_now(state.session, incoming.text)
+        referral = await self.session.referral_now(state.session, incoming.text)
         return None if referral is None else Showing(text=referral.text, referral=True, private=True)
 
     # --- What is neither a page nor a turn --------------------------------------------------------------------------

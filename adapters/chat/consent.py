@@ -33,7 +33,7 @@ class Consent:
         """The disclaimer; the question waits, the crisis referral does not."""
         text = "" if incoming.wordless else self.turns.as_question(state, incoming)
         if text and incoming.command in {"", "ask"}:
-            referral = self.turns.session.referral_now(state.session, text)
+            referral = await self.turns.session.referral_now(state.session, text)
             if referral is not None:
                 yield Showing(text=referral.text, referral=True, private=True)
                 # It is one line when the question's turn comes: the whole of it has just been shown.
@@ -60,14 +60,54 @@ class Consent:
             yield showing
 
     async def given(self, state: ChatState, incoming: Incoming) -> Showings:
-        """Somebody agrees: on with the question that waited."""
+        """Somebody agrees: once, and where nobody else reads it, the question where they are; then on with theirs."""
+        if not _to_oneself(incoming) or state.session.country is not None:
+            async for showing in self._begun(state, incoming):
+                yield showing
+            return
+        state = replace(state, consented=True)
+        if state.waiting and await self._urgent(state, state.waiting):
+            async for showing in self._begun(state, incoming):
+                state = showing.state or state
+                yield replace(showing, state=None)
+        texts = self.turns.session.referral(state.session).texts
+        yield Showing(text=texts.ask_country, buttons=self.pages.countries(state), private=True, state=state)
+
+    async def _urgent(self, state: ChatState, question: str) -> bool:
+        assessed = await self.turns.session.read(state.session, question)
+        return assessed.level is UrgencyLevel.URGENT
+
+    def asks_country(self, state: ChatState, incoming: Incoming) -> bool:
+        """Whether this may answer the question for the country, which is open: a button, or words."""
+        open_ = state.consented and state.session.country is None and _to_oneself(incoming)
+        return open_ and incoming.command in {"", "ask", "country"} and bool(incoming.text) and not incoming.wordless
+
+    async def country_given(self, state: ChatState, incoming: Incoming) -> Showings:
+        """The country is known, or is not to be: on with the question that waited. Whoever asks on is not asked again."""
+        answer = incoming.text.strip()
+        chosen = self.pages.with_country(state, answer)
+        if chosen is not None:
+            state = chosen
+            if state.session.country:
+                yield Showing(text=self.pages.country_set(state), private=True)
+            async for showing in self._begun(state, incoming):
+                yield showing
+        elif incoming.command == "country":  # a page of countries, or one there is no data for
+            async for showing in self.pages.country(state, incoming):
+                yield showing
+        else:
+            session = replace(state.session, country="")
+            state = replace(state, session=session, waiting="")
+            async for showing in self.turns.message(state, replace(incoming, command="")):
+                yield showing
+
+    async def _begun(self, state: ChatState, incoming: Incoming) -> Showings:
         said, question = self.pages.texts(state), state.waiting
         state = replace(state, consented=True, waiting="")
         if not question:
             yield Showing(text=said.consented, private=True, state=state)
             return
-        first = self.turns.session.engine.assess_now(state.session.conversation, question)
-        if first.level is not UrgencyLevel.URGENT:  # nothing comes before the referral
+        if not await self._urgent(state, question):  # nothing comes before the referral
             yield Showing(text=said.consented_with_question, private=True)
         async for showing in self.turns.message(state, replace(incoming, command="", text=question, about=None)):
             yield showing
@@ -95,3 +135,8 @@ class Consent:
         emergency = self.pages.emergency(state)
         condition = said.conditions.get(settings.condition, settings.condition)
         return said.welcome.format(name=settings.name, condition=condition, emergency=emergency)
+
+
+def _to_oneself(incoming: Incoming) -> bool:
+    """Whether this is a chat of one person with us, and no place in a community, even where an answer is for them alone."""
+    return incoming.private and (not incoming.identity.user or incoming.identity.chat == "dm")

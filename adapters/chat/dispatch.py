@@ -10,14 +10,15 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import deque
+import time
+from collections import OrderedDict, deque
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from adapters.chat.chat import Chat
-from adapters.chat.identity import ChatIdentity
+from adapters.chat.identity import ChatIdentity, Passing
 from adapters.chat.incoming import Incoming
 from adapters.chat.limits import ChatLimits
 from adapters.chat.patience import Patience
@@ -31,6 +32,8 @@ GIVE_UP_AFTER = 20
 """How often a process may end over one message before the message gets an apology in place of an answer."""
 STARTING = 2
 """Turns that may begin in one round of the event loop: hundreds at once would keep every delivery waiting for a second."""
+TROUBLE_SECONDS, MOST_TROUBLE = 3600.0, 10_000
+"""How long, and of how many messages, it is known that their people were told of trouble."""
 LATE_SECONDS = 300
 """An answer this long after its question says so."""
 _log = logging.getLogger("cafi.dispatch")
@@ -67,7 +70,8 @@ class Dispatch:
     ready: Callable[[], Awaitable[None]] = _at_once
     _lines: dict[ChatIdentity, _Line] = field(default_factory=dict)
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
-    _told_trouble: set[tuple[ChatIdentity, float, str]] = field(default_factory=set)
+    _names: Passing = field(default_factory=Passing)
+    _told_trouble: OrderedDict[bytes, float] = field(default_factory=OrderedDict)
     _delivering: asyncio.Semaphore = field(init=False)
     _starting: asyncio.Semaphore = field(init=False)
     _patience: Patience = field(init=False)
@@ -129,24 +133,43 @@ class Dispatch:
         return kept, refused
 
     def _refuse(self, incoming: Incoming) -> None:
+        """Say so, once in a while; reading what is refused would make everybody else wait for a flood."""
+        if self.limits.may_tell(incoming.identity):
+            self._later(self._refusal(incoming))
+
+    async def _refusal(self, incoming: Incoming) -> None:
+        """With the contacts of the country that somebody has chosen, if that can be known."""
         line = self._lines.get(incoming.identity)
-        state = line.kept.state if line and line.kept else None
-        showing = self.chat.refuse(state or self.chat.start(incoming), incoming)
-        if showing.referral or self.limits.may_tell(incoming.identity):
-            self._later(self._shown(incoming, showing))
+        kept = line.kept if line else None
+        if kept is None:
+            with suppress(StorageError):
+                kept = await self.store.load(incoming.identity)
+        state = kept.state if kept else None
+        await self._shown(incoming, self.chat.refuse(state or self.chat.start(incoming)))
 
     def apologise(self, incoming: Incoming) -> None:
         """Tell somebody that nothing can be stored now, and where help is; once in a while.
 
         The crisis referral is shown for each message that calls for it, once, however often the message is tried.
         """
-        this = incoming.identity, incoming.at, incoming.text
+        this = self._names.name(incoming.identity, f"{incoming.at} {incoming.text}".encode(errors="surrogatepass"))
         if this in self._told_trouble:
             return
-        self._told_trouble.add(this)
-        showing = self.chat.cannot_take(incoming)
+        self._told_trouble[this] = time.monotonic()
+        while len(self._told_trouble) > MOST_TROUBLE:
+            self._told_trouble.popitem(last=False)
+        self._later(self._apology(incoming))
+
+    async def _apology(self, incoming: Incoming) -> None:
+        showing = await self.chat.cannot_take(incoming)
         if showing.referral or self.limits.may_tell(incoming.identity):
-            self._later(self._shown(incoming, showing))
+            await self._shown(incoming, showing)
+
+    def sweep(self) -> None:
+        """Forget whom limits held back, and who was told of trouble long ago."""
+        self.limits.sweep()
+        while self._told_trouble and next(iter(self._told_trouble.values())) < time.monotonic() - TROUBLE_SECONDS:
+            self._told_trouble.popitem(last=False)
 
     async def aclose(self, seconds: float = 10.0) -> None:
         """Let turns that run come to their end for some seconds; what is left stays on disk."""

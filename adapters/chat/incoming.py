@@ -17,8 +17,9 @@ class Incoming:
     """One message, command or press of a button.
 
     `command`: one of `texts.COMMANDS` or a button's own; `text` is then what follows it. `about`: the number of the
-    answer a button stands under. `private`: nobody else reads this place. `wordless`: something that holds no words,
-    such as a picture. `edited`: an earlier message, changed. `at`: seconds since 1970.
+    answer a button stands under. `private`: nobody else reads this place. `seen`: others there can read what was asked
+    and by whom. `wordless`: something that holds no words, such as a picture. `edited`: an earlier message, changed.
+    `at`: seconds since 1970.
     """
 
     identity: ChatIdentity
@@ -28,6 +29,7 @@ class Incoming:
     about: int | None = None
     language: str = ""
     private: bool = True
+    seen: bool = False
     wordless: bool = False
     edited: bool = False
     late: bool = False

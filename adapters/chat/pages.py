@@ -17,6 +17,10 @@ from engine.attempt import Assistant
 from engine.types import Role
 
 TOPICS_A_PAGE = 8
+COUNTRIES_A_PAGE = 20
+"""With the two buttons below them they are no more than Discord shows."""
+RATHER_NOT = "none"
+"""What a button carries for somebody who would rather not say where they are."""
 _LONGEST_TOPIC = BUTTON_BYTES - len(Button(label="", command="topic").code())
 
 
@@ -39,7 +43,7 @@ class Pages:
 
     def emergency(self, state: ChatState) -> str:
         """The emergency contact inside a sentence."""
-        return self.session.referral(state.session).contacts.first("emergency").brief()
+        return self.session.referral(state.session).emergency()
 
     async def help(self, state: ChatState, incoming: Incoming) -> Showings:
         """What the bot can do."""
@@ -92,17 +96,42 @@ class Pages:
 
     async def country(self, state: ChatState, incoming: Incoming) -> Showings:
         """The country whose contacts are shown."""
-        said, referrals = self.texts(state), self.session.referrals
-        code = referrals.find(incoming.text) if incoming.text.strip() else None
-        if code is not None:
-            state = replace(state, session=replace(state.session, country=code))
-            chosen = said.country_set.format(country=referrals.names[code])
-            yield Showing(text=f"{chosen}\n{self.session.referral(state.session).listed()}", private=True, state=state)
+        said, asked = self.texts(state), incoming.text.strip()
+        chosen = self.with_country(state, asked)
+        if chosen is not None:
+            state, referral = chosen, self.session.referral(chosen.session)
+            yield Showing(text=f"{self.country_set(state)}\n{referral.listed()}", private=True, state=state)
             return
-        now = self.session.referral(state.session).contacts.name
-        text = said.unknown_country if incoming.text.strip() else said.choose_country.format(country=now)
-        choices = [Button(label=name, command="country", argument=one) for one, name in referrals.names.items()]
-        yield Showing(text=text, buttons=_rows(choices, 2), private=True, state=state)
+        page = int(asked) if asked.isdecimal() and len(asked) < 6 else 0
+        now = self._country_name(state)
+        text = said.unknown_country if asked and not page else said.choose_country.format(country=now)
+        yield Showing(text=text, buttons=self.countries(state, page), private=True, state=state)
+
+    def with_country(self, state: ChatState, said: str) -> ChatState | None:
+        """The chat with the country that somebody names, or would rather not name; None where there is none like it."""
+        code = "" if said == RATHER_NOT else self.session.referrals.find(said) if said else None
+        return None if code is None else replace(state, session=replace(state.session, country=code))
+
+    def country_set(self, state: ChatState) -> str:
+        """Whose contacts are shown from now on."""
+        return self.texts(state).country_set.format(country=self._country_name(state))
+
+    def _country_name(self, state: ChatState) -> str:
+        shown = self.session.referral(state.session).contacts.country
+        return self.session.referrals.names_in(state.session.language)[shown]
+
+    def countries(self, state: ChatState, page: int = 0) -> Rows:
+        """A button for each country, a page at a time, and one for those who would rather not say."""
+        texts = self.session.referral(state.session).texts
+        offered = list(self.session.referrals.offered(state.session.language).items())
+        pages = -(-len(offered) // COUNTRIES_A_PAGE)
+        first = page % pages * COUNTRIES_A_PAGE
+        shown = offered[first : first + COUNTRIES_A_PAGE]
+        rows = _rows([Button(label=name, command="country", argument=code) for code, name in shown], 2)
+        last = [Button(label=texts.rather_not, command="country", argument=RATHER_NOT)]
+        if pages > 1:
+            last.insert(0, Button(label=texts.more_countries, command="country", argument=str(page % pages + 1)))
+        return (*rows, tuple(last))
 
     async def language(self, state: ChatState, incoming: Incoming) -> Showings:
         """The language of everything around answers."""

@@ -66,7 +66,9 @@ def _readers(facts: PrivacyFacts, platform: Platform, texts: ChatTexts, private:
     else:
         stored = said.provider_stores if facts.provider_stores else said.provider_asked_not
         yield said.provider.format(provider=facts.provider, stored=stored)
-    if platform.carrier != "terminal":
+    if platform.carrier == "platform":  # an account can be known or tried; a session of the web page cannot
+        yield said.operator_account
+    elif platform.carrier == "web":
         yield said.operator
     yield said.moderators.format(notice=facts.moderators) if facts.moderators else said.no_moderators
     if not facts.crisis_notes:  # "I never tell anyone" would not be true

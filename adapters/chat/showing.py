@@ -52,9 +52,9 @@ class Showing:
     """One message to show.
 
     `title`: how the text begins, where that is a heading. `private`: it is for this person's eyes only, wherever the
-    platform can do that. `referral`: it is or holds the crisis referral. `brief`: a word that may go where the platform
-    shows such for a moment. `state` comes with the last one; `erased`: everything of the chat is gone, nothing is to be
-    saved. `turn`: of an answer.
+    platform can do that. `unnamed`: nor may others learn that something waits for this person. `referral`: it is or
+    holds the crisis referral. `brief`: a word that may go where the platform shows such for a moment. `state` comes
+    with the last one; `erased`: everything of the chat is gone, nothing is to be saved. `turn`: of an answer.
     """
 
     text: str = ""
@@ -63,6 +63,7 @@ class Showing:
     pictures: tuple[Picture, ...] = ()
     poll: Poll | None = None
     private: bool = False
+    unnamed: bool = False
     referral: bool = False
     brief: bool = False
     state: ChatState | None = None

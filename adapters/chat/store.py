@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from sqlalchemy import Connection, delete, insert, select, update
 
@@ -15,12 +15,15 @@ from adapters.chat.receipt import Receipt
 from adapters.chat.state import ChatState
 from adapters.storage.database import Database
 from adapters.storage.erasing import Names, erase
-from adapters.storage.sealing import Keyring, Secret
+from adapters.storage.naming import Naming
+from adapters.storage.sealing import Keyring, Seal
 from adapters.storage.tables import asked, chats, cursors, inbox, polls, secrets, spending
 from adapters.storage.upserting import upsert
 from engine.exceptions import SealBroken, StaleState
 
-_STATE, _WAITING = "state", "waiting"
+_STATE, _WAITING, _CURSOR = "state", "waiting", "cursor"
+_UNSEALED = b"\x00"
+"""In place of the number of a sealed text's form: the migration had no secret to seal with."""
 POLL_DAYS = 7
 """A poll that nobody has answered by then is forgotten."""
 
@@ -48,14 +51,20 @@ class ChatStore:
     """All that is stored of chats. Every method is one transaction and raises StorageError.
 
     `inbox_secret` seals waiting messages; it lies apart from the database and from the keyring. `now` gives seconds
-    since 1970.
+    since 1970. `erased`: told of each chat that was erased, by whoever holds something of chats in memory.
     """
 
     database: Database
-    keyring: Keyring
-    inbox_secret: Secret
+    naming: Naming
+    inbox_secret: Seal
     idle_hours: int = 24
     now: Callable[[], float] = time.time
+    erased: list[Callable[[ChatIdentity], None]] = field(default_factory=list)
+
+    @property
+    def keyring(self) -> Keyring:
+        """The operator's secrets."""
+        return self.naming.keyring
 
     # --- Messages that wait -----------------------------------------------------------------------------------------
 
@@ -63,31 +72,52 @@ class ChatStore:
         """Put messages on disk; with them goes the number of the platform's update they came with."""
         sealed = [
             {
-                "chat": self.keyring.chat_key(one.identity),
+                "chat": self._inbox_name(one.identity),
                 "attempts": 0,
                 "sealed": self.inbox_secret.seal(_WAITING, b"", one.to_json()),
             }
             for one in arrived
         ]
 
+        noted = None if cursor is None else self._cursor_row(*cursor)
+
         def work(connection: Connection) -> list[int]:
             rows = []
             for values in sealed:
                 key = connection.execute(insert(inbox).values(values)).inserted_primary_key
                 rows.append(int(key[0]) if key else 0)
-            if cursor is not None:
-                name, value = cursor
-                connection.execute(upsert(connection.dialect.name, cursors, {"name": name, "value": value}))
+            if noted is not None:
+                connection.execute(upsert(connection.dialect.name, cursors, noted))
             return rows
 
         rows = await self.database.run(work)
         return [Waiting(row=row, incoming=one) for row, one in zip(rows, arrived, strict=True)]
 
     async def cursor(self, name: str) -> int | None:
-        """The number of the last update that was taken from a platform."""
-        return await self.database.run(
-            lambda connection: connection.execute(select(cursors.c.value).where(cursors.c.name == name)).scalar()
+        """The number of the last update that was taken from a platform; None where it is not known (any more)."""
+        sealed = await self.database.run(
+            lambda connection: connection.execute(select(cursors.c.sealed).where(cursors.c.name == name)).scalar()
         )
+        if sealed is None:
+            return None
+        try:
+            return int.from_bytes(self.keyring.open(_CURSOR, name.encode(), sealed), "big")
+        except SealBroken:
+            return None
+
+    async def seal_cursors(self) -> None:
+        """Seal the numbers that a version without seals has left."""
+
+        def work(connection: Connection) -> None:
+            for name, sealed in connection.execute(select(cursors.c.name, cursors.c.sealed)).all():
+                if sealed[:1] == _UNSEALED:
+                    row = self._cursor_row(name, int.from_bytes(sealed[1:], "big"))
+                    connection.execute(upsert(connection.dialect.name, cursors, row))
+
+        await self.database.run(work)
+
+    def _cursor_row(self, name: str, value: int) -> dict[str, str | bytes]:
+        return {"name": name, "sealed": self.keyring.current.seal(_CURSOR, name.encode(), value.to_bytes(8, "big"))}
 
     async def unanswered(self, platform: str) -> tuple[list[Waiting], int]:
         """The waiting messages of a platform in order, and how many cannot be opened any more (they are dropped)."""
@@ -125,7 +155,8 @@ class ChatStore:
 
     async def load(self, identity: ChatIdentity) -> Kept:
         """A chat's state, under whichever secret it lies."""
-        keys = self.keyring.chat_keys(identity)
+        chat = await self.naming.of(identity)
+        keys = chat.names("chat")
         rows = await self.database.run(
             lambda connection: connection.execute(
                 select(chats.c.chat, chats.c.version, chats.c.sealed, chats.c.seen_hour).where(chats.c.chat.in_(keys))
@@ -139,7 +170,7 @@ class ChatStore:
             # The version counts on from the row under the present key only: that is the one that is written.
             version = row.version if key == keys[0] else 0
             try:
-                state = ChatState.from_json(self.keyring.open(_STATE, identity.canonical(), row.sealed))
+                state = ChatState.from_json(chat.open(_STATE, row.sealed))
             except (SealBroken, ValueError, KeyError, TypeError):
                 return Kept(version=version, lost=True)
             return Kept(state=state, version=version)
@@ -160,9 +191,11 @@ class ChatStore:
 
         Raises StaleState when somebody else has written the chat since it was loaded.
         """
-        keys = self.keyring.chat_keys(identity)
-        sealed = None if state is None else self.keyring.current.seal(_STATE, identity.canonical(), state.to_json())
-        shown = None if poll is None else self._poll_row(identity, *poll)
+        # Where nothing is written of a chat that may have been erased, nothing is made of its identity either.
+        chat = None if state is None and poll is None else await self.naming.of(identity)
+        keys = () if chat is None else chat.names("chat")
+        sealed = None if chat is None or state is None else chat.seal(_STATE, state.to_json())
+        shown = None if chat is None or poll is None else self._poll_row(identity.platform, keys[0], *poll)
 
         def work(connection: Connection) -> int:
             if row is not None:
@@ -183,11 +216,11 @@ class ChatStore:
 
         return await self.database.run(work)
 
-    def _poll_row(self, identity: ChatIdentity, name: str, poll: Poll) -> dict[str, bytes | int]:
-        context = _poll_context(identity.platform, name)
+    def _poll_row(self, platform: str, chat: bytes, name: str, poll: Poll) -> dict[str, bytes | int]:
+        context = _poll_context(platform, name)
         return {
             "poll": self.keyring.current.keyed("poll", context),
-            "chat": self.keyring.chat_key(identity),
+            "chat": chat,
             "day": int(self.now() // 86_400),
             "sealed": self.keyring.current.seal("poll", context, poll.to_json()),
         }
@@ -211,9 +244,12 @@ class ChatStore:
             return None
 
     async def erase(self, identity: ChatIdentity) -> Receipt:
-        """Erase everything of a chat at once."""
-        names = Names.of(self.keyring, identity)
+        """Erase everything of a chat at once, here and with all who listen."""
+        names = Names.of(await self.naming.of(identity), self._inbox_name(identity))
         gone = await self.database.run(lambda connection: erase(connection, names))
+        self.naming.forget(identity)
+        for forget in self.erased:
+            forget(identity)
         return Receipt(
             chat=gone["chats"],
             waiting=gone["inbox"],
@@ -257,6 +293,10 @@ class ChatStore:
                 upsert(connection.dialect.name, spending, row, adding=("tokens", "cost"))
             )
         )
+
+    def _inbox_name(self, identity: ChatIdentity) -> bytes:
+        """Under which name messages wait. It may be quick to guess: whoever has its key can read them anyway."""
+        return self.inbox_secret.keyed(_WAITING, identity.canonical())
 
     def _hour(self) -> int:
         return int(self.now() // 3600)

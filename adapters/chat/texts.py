@@ -8,8 +8,9 @@ from pathlib import Path
 
 from pydantic import model_validator
 
-from adapters.texts import ByLanguage, check_braces, check_keys, read_texts
+from adapters.texts import ByLanguage, check_keys, read_texts
 from engine.settings import Strict
+from engine.texts import check_braces
 
 COMMANDS = (
     "start",
@@ -41,6 +42,7 @@ _PUT_IN: Mapping[str, frozenset[str]] = {
     "picture": frozenset({"caption", "alt"}),
     "choose_country": frozenset({"country"}),
     "country_set": frozenset({"country"}),
+    "too_many": frozenset({"emergency"}),
     "sorry": frozenset({"emergency"}),
     "cannot_take": frozenset({"emergency"}),
     "forgotten_chat": frozenset({"count"}),
@@ -100,6 +102,7 @@ class WhoCanReadTexts(Strict):
     provider_asked_not: str
     no_provider: str
     operator: str
+    operator_account: str
     moderators: str
     no_moderators: str
     nobody_called: str

@@ -98,6 +98,7 @@ class DiscordBot:
     dispatch: Dispatch = field(init=False)
     intake: Intake = field(init=False)
     wire: Wire = field(init=False)
+    moderators: Moderators = field(init=False)
     is_ready: bool = field(default=False, init=False)
     _readying: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
     _resumed: bool = field(default=False, init=False)
@@ -107,7 +108,7 @@ class DiscordBot:
         logging.getLogger("discord").setLevel(logging.CRITICAL + 1)
         self.wire = Wire()
         threads, default = Threads(), self.languages.choose(None)
-        self._moderators = Moderators(
+        self.moderators = Moderators(
             wire=self.wire,
             texts=default,
             mode=self.mode,
@@ -123,7 +124,7 @@ class DiscordBot:
             pending=Pending(),
             mode=self.mode,
             archive_minutes=self._archive_minutes,
-            missing=self._moderators.missing,
+            missing=self.moderators.missing,
             now=self.store.now,
         )
         self.dispatch = Dispatch(
@@ -133,7 +134,7 @@ class DiscordBot:
             limits=self.limits,
             deliveries=self.deliveries,
             slow_after=self.slow_after,
-            on_answer=self._moderators.shown,
+            on_answer=self.moderators.shown,
             ready=self.wire.settled,
         )
         self.intake = Intake(
@@ -149,6 +150,15 @@ class DiscordBot:
         )
         self._backfill = Backfill(intake=self.intake, gate=self.gate, most=self.backfill, now=self.store.now)
 
+        self._threads = threads
+        self.store.erased.append(threads.drop)
+
+    def sweep(self) -> None:
+        """Forget in memory what has expired."""
+        self.dispatch.sweep()
+        self._threads.sweep()
+        self.intake.sweep()
+
     @property
     def _archive_minutes(self) -> int:
         """A thread stays open at least as long as its context is kept."""
@@ -161,6 +171,7 @@ class DiscordBot:
         Raises ConfigurationError for a token nobody knows, and for an intent that is not switched on.
         """
         failures, loop = 0, asyncio.get_running_loop()
+        telling = asyncio.create_task(self.moderators.run())
         try:
             while not self.stopping.is_set():
                 began = loop.time()
@@ -173,7 +184,8 @@ class DiscordBot:
                     await asyncio.wait_for(self.stopping.wait(), pause)
         finally:
             await self.dispatch.aclose()
-            await self._moderators.aclose()
+            telling.cancel()
+            await asyncio.gather(telling, return_exceptions=True)
 
     async def _live(self) -> None:
         """One client's life. The library reconnects and resumes by itself; what ends it here is an event it cannot read."""

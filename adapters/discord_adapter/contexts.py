@@ -21,6 +21,7 @@ from adapters.chat.receipt import Receipt
 from adapters.chat.state import ChatState
 from adapters.chat.store import ChatStore, Kept, Waiting
 from adapters.session import SessionState
+from adapters.storage.naming import Pseudonyms
 from adapters.storage.tables import chats
 from engine.exceptions import SealBroken, StaleState
 
@@ -53,7 +54,8 @@ class PersonStore(ChatStore):
             if one.identity.thread:
                 threads.setdefault(own(one.identity), {})[one.identity.thread] = None
         if threads:
-            await self.database.run(lambda connection: self._note(connection, threads))
+            people = {person: await self.naming.of(person) for person in threads}
+            await self.database.run(lambda connection: self._note(connection, people, threads))
         return await super().take(arrived, cursor)
 
     async def load(self, identity: ChatIdentity) -> Kept:
@@ -85,10 +87,11 @@ class PersonStore(ChatStore):
     async def forget(self, identity: ChatIdentity) -> Receipt:
         """Erase everything of a person in this community: their own context, and that of every thread."""
         person = own(identity)
-        threads = await self.database.run(lambda connection: self._threads(connection, person))
+        listed = await self.naming.of(person)
+        threads = await self.database.run(lambda connection: self._threads(connection, listed))
         names = dict.fromkeys((person, *(replace(person, thread=one) for one in threads), identity))
         gone = [await self.erase(one) for one in names]
-        keys = self._list_keys(person)
+        keys = listed.names(_THREADS)
         await self.database.run(lambda connection: connection.execute(delete(chats).where(chats.c.chat.in_(keys))))
         sums = {
             name: sum(getattr(one, name) for one in gone) for name in ("chat", "waiting", "asked", "polls", "reviews")
@@ -97,7 +100,8 @@ class PersonStore(ChatStore):
 
     async def latest(self, identity: ChatIdentity) -> ChatIdentity:
         """The context in which the person was answered last: in the thread that was noted last, if there is one."""
-        threads = await self.database.run(lambda connection: self._threads(connection, own(identity)))
+        person = await self.naming.of(own(identity))
+        threads = await self.database.run(lambda connection: self._threads(connection, person))
         return replace(identity, thread=threads[-1]) if threads else identity
 
     async def put_cursor(self, name: str, value: int) -> None:
@@ -107,7 +111,8 @@ class PersonStore(ChatStore):
     async def _consented(self, person: ChatIdentity, state: ChatState) -> None:
         kept = await super().load(person)
         if kept.state is not None and kept.state.consented:
-            await self.database.run(lambda connection: self._touch(connection, person))
+            names = await self.naming.of(person)
+            await self.database.run(lambda connection: self._touch(connection, names))
             return
         session = replace(self.begin(), country=state.session.country, language=state.session.language)
         known = replace(kept.state or ChatState(session=session), consented=True)
@@ -116,53 +121,54 @@ class PersonStore(ChatStore):
         except StaleState:  # they did something else at the same moment; consent is asked for once more
             return
 
-    def _touch(self, connection: Connection, person: ChatIdentity) -> None:
+    def _touch(self, connection: Connection, person: Pseudonyms) -> None:
         """What is the person's lives as long as the last of their threads, and so do the names of these."""
-        keys = [self.keyring.chat_key(person), *self._list_keys(person)]
+        keys = [person.present.name("chat"), *person.names(_THREADS)]
         connection.execute(update(chats).where(chats.c.chat.in_(keys)).values(seen_hour=self._hour()))
 
     # --- The names of threads, in one row a person --------------------------------------------------------------------
 
-    def _list_keys(self, person: ChatIdentity) -> tuple[bytes, ...]:
-        return self.keyring.names(_THREADS, person.canonical())
-
-    def _note(self, connection: Connection, threads: Mapping[ChatIdentity, Iterable[str]]) -> None:
+    def _note(
+        self,
+        connection: Connection,
+        people: Mapping[ChatIdentity, Pseudonyms],
+        threads: Mapping[ChatIdentity, Iterable[str]],
+    ) -> None:
         """Note threads of some people, the latest last; of all of them together, as everybody's acknowledgement waits."""
-        keys = {person: self._list_keys(person) for person in threads}
+        keys = {person: names.names(_THREADS) for person, names in people.items()}
         named = [key for several in keys.values() for key in several]
         query = select(chats.c.chat, chats.c.sealed).where(chats.c.chat.in_(named))
         sealed = {bytes(chat): content for chat, content in connection.execute(query)}
         gone: list[bytes] = []
         rows: list[dict[str, object]] = []
         for person, new in threads.items():
-            known = self._opened(person, keys[person], sealed)
+            known = _opened(people[person], sealed)
             kept = [*(one for one in known if one not in new), *new][-MOST_THREADS:]
             if kept != known:
                 gone += keys[person]
-                rows.append(self._list_row(person, keys[person][0], kept))
+                rows.append(self._list_row(people[person], kept))
         if rows:
             connection.execute(delete(chats).where(chats.c.chat.in_(gone)))
             connection.execute(insert(chats), rows)
 
-    def _list_row(self, person: ChatIdentity, key: bytes, kept: Sequence[str]) -> dict[str, object]:
-        sealed = self.keyring.current.seal(_THREADS, person.canonical(), json.dumps(kept).encode())
-        return {"chat": key, "version": 1, "seen_hour": self._hour(), "sealed": sealed}
+    def _list_row(self, person: Pseudonyms, kept: Sequence[str]) -> dict[str, object]:
+        sealed = person.seal(_THREADS, json.dumps(kept).encode())
+        return {"chat": person.present.name(_THREADS), "version": 1, "seen_hour": self._hour(), "sealed": sealed}
 
-    def _threads(self, connection: Connection, person: ChatIdentity) -> list[str]:
-        keys = self._list_keys(person)
-        query = select(chats.c.chat, chats.c.sealed).where(chats.c.chat.in_(keys))
-        return self._opened(person, keys, {bytes(chat): sealed for chat, sealed in connection.execute(query)})
+    def _threads(self, connection: Connection, person: Pseudonyms) -> list[str]:
+        query = select(chats.c.chat, chats.c.sealed).where(chats.c.chat.in_(person.names(_THREADS)))
+        return _opened(person, {bytes(chat): sealed for chat, sealed in connection.execute(query)})
 
-    def _opened(self, person: ChatIdentity, keys: Sequence[bytes], sealed: Mapping[bytes, bytes]) -> list[str]:
-        for key in keys:
-            if key in sealed:
-                try:
-                    return [
-                        str(one) for one in json.loads(self.keyring.open(_THREADS, person.canonical(), sealed[key]))
-                    ]
-                except (SealBroken, ValueError):
-                    return []
-        return []
+
+def _opened(person: Pseudonyms, sealed: Mapping[bytes, bytes]) -> list[str]:
+    """The threads of a person, from the first row of theirs among some."""
+    for key in person.names(_THREADS):
+        if key in sealed:
+            try:
+                return [str(one) for one in json.loads(person.open(_THREADS, sealed[key]))]
+            except (SealBroken, ValueError):
+                return []
+    return []
 
 
 class PersonLimits(ChatLimits):

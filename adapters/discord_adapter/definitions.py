@@ -59,9 +59,14 @@ def fingerprint(commands: Sequence[Mapping[str, Any]]) -> int:
 
 
 async def register(
-    client: discord.Client, store: PersonStore, commands: Sequence[Mapping[str, Any]], *, again: bool = False
+    client: discord.Client,
+    store: PersonStore,
+    commands: Sequence[Mapping[str, Any]],
+    *,
+    again: bool = False,
+    noted: bool = True,
 ) -> bool:
-    """Register all commands if they have changed since last time (or `again`); whether they were.
+    """Register all commands if they have changed since last time (or `again`), and note it; whether they were.
 
     Raises StorageError, and discord.HTTPException when Discord does not take them.
     """
@@ -71,5 +76,6 @@ async def register(
     if not again and await store.cursor(name) == now:
         return False
     await client.http.bulk_upsert_global_commands(application, [dict(one) for one in commands])
-    await store.put_cursor(name, now)
+    if noted:
+        await store.put_cursor(name, now)
     return True

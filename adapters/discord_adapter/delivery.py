@@ -10,8 +10,9 @@ from adapters.chat.incoming import Incoming
 from adapters.chat.showing import Showing
 from engine.types import UrgencyLevel
 
-Way = Literal["public", "token", "direct", "notice", "channel", "nowhere"]
-"""In the open · as the answer to an interaction · by direct message · by a button that shows it · where they write."""
+Way = Literal["public", "token", "direct", "notice", "later", "channel", "nowhere"]
+"""In the open · as the answer to an interaction · by direct message · by a button that shows it · when they come back ·
+where they write."""
 
 
 @dataclass(kw_only=True)
@@ -70,6 +71,8 @@ class Routes:
             return [*token, "channel"]
         if self.open and not for_one_alone(incoming, showing):
             return ["public", *token, "direct", "notice"]
+        if showing.unnamed:  # a notice with a button says for whom it is
+            return [*token, "direct", "later"]
         if answerable:
             return ["token", "direct", "notice"]
         if incoming.place.get("token"):  # too late for it

@@ -7,6 +7,7 @@ import logging
 from collections import OrderedDict
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 
 import discord
 from discord import app_commands
@@ -46,7 +47,7 @@ GATHER_SECONDS, GATHER_PAUSE = 0.25, 0.01
 LOOK_SECONDS = 1.0
 """For how long Discord is asked whose a thread is; without an answer, the person has a context of their own there."""
 CHOICES = 25
-_SEEN = 5000
+_SEEN, _SEEN_SECONDS = 5000, 3600.0
 ALWAYS = frozenset(
     {"crisis", "forget", "stop", "danger", "decline", "safe", "country", "language", "privacy", "whocanread", "open"}
 )
@@ -120,7 +121,7 @@ class Intake:
                 _log.info("an interaction was none of ours")
 
     async def _incoming(self, interaction: discord.Interaction, seat: Seat, incoming: Incoming) -> None:
-        if (refusal := self._refusal(seat, incoming)) is not None:
+        if (refusal := await self._refusal(seat, incoming)) is not None:
             await self._acknowledge(interaction, incoming)
             await self._tell(incoming, refusal)
             return
@@ -179,7 +180,7 @@ class Intake:
             known = len(self._batch)
             await asyncio.sleep(GATHER_PAUSE)
 
-    def _refusal(self, seat: Seat, incoming: Incoming) -> Showing | None:
+    async def _refusal(self, seat: Seat, incoming: Incoming) -> Showing | None:
         """What is said in place of an answer while paused, and where the bot does not answer; help is never refused."""
         if incoming.command in ALWAYS:
             return None
@@ -188,7 +189,7 @@ class Intake:
             return None
         chat, said = self.dispatch.chat, self.languages.choose(self.dispatch.chat.languages.known(incoming.language))
         state = chat.start(incoming)
-        urgent = None if incoming.command else chat.session.referral_now(state.session, incoming.text)
+        urgent = None if incoming.command else await chat.session.referral_now(state.session, incoming.text)
         if urgent is not None:
             return Showing(text=urgent.text, referral=True, private=True)
         if elsewhere:
@@ -245,7 +246,7 @@ class Intake:
             sources = pages.assistant(state).knowledge.sources.values()
             offered = [(one.title, one.id) for one in sources]
         elif suggest.command == "country":
-            offered = [(name, code) for code, name in chat.session.referrals.names.items()]
+            offered = [(name, code) for code, name in chat.session.referrals.offered(state.session.language).items()]
         elif suggest.command == "language":
             offered = [(one.language, code) for code, one in chat.languages.texts.items()]
         found = [one for one in offered if all(word in " ".join(one).casefold() for word in typed)]
@@ -254,6 +255,13 @@ class Intake:
     def _texts(self, interaction: discord.Interaction) -> ChatTexts:
         languages = self.dispatch.chat.languages
         return languages.choose(languages.known(str(interaction.locale.value)))
+
+    def sweep(self) -> None:
+        """Forget what came so long ago that it will not come again, and what nobody has asked to see."""
+        self.screen.pending.sweep()
+        oldest = discord.utils.time_snowflake(datetime.fromtimestamp(self.store.now() - _SEEN_SECONDS, UTC))
+        for number in [one for one in self._seen if one < oldest]:
+            del self._seen[number]
 
     # --- Messages -----------------------------------------------------------------------------------------------------
 
@@ -281,7 +289,7 @@ class Intake:
         return True
 
     async def _take_message(self, seat: Seat, incoming: Incoming, number: int) -> None:
-        refusal = self._refusal(seat, incoming)
+        refusal = await self._refusal(seat, incoming)
         if refusal is not None:
             await self._tell(incoming, refusal)
             return

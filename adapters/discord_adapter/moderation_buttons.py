@@ -17,6 +17,7 @@ from adapters.discord_adapter.reading import filled_in
 from adapters.moderation.moderation import Moderation
 from adapters.moderation.reviews import Outcome
 from adapters.moderation.texts import ModerationTexts
+from engine.text import clean
 
 _ID = re.compile(r"mod\|(?P<kind>[rpfq])\|(?P<deed>approve|edit|discard)\|(?P<name>[0-9a-f]{32})")
 """r: a reply that waits, p: a draft of a post; f and q: the forms in which they are changed."""
@@ -48,7 +49,7 @@ class Buttons:
             do = self.posting.approve if found["deed"] == "approve" else self.posting.drop
             text = await do(found["name"], moderator, language)
         elif found["kind"] in "fq":
-            words = next(filled_in(data.get("components") or []), "").strip()
+            words = clean(next(filled_in(data.get("components") or []), "")).text
             if found["kind"] == "q":
                 text = await self.posting.edit(found["name"], words, moderator, language)
             else:

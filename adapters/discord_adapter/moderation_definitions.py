@@ -7,6 +7,7 @@ from typing import Any
 
 from adapters.discord_adapter.texts import LOCALES
 from adapters.moderation.policy import Mode
+from adapters.moderation.rechecking import LONGEST_QUESTION
 from adapters.moderation.texts import CommandTexts, ModerationTexts, OptionTexts
 
 _SUBCOMMAND, _STRING, _INTEGER, _BOOLEAN, _CHANNEL = 1, 3, 4, 5, 7
@@ -30,7 +31,7 @@ SUBCOMMANDS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
         "channel": {"type": _CHANNEL, "channel_types": [_TEXT, _ANNOUNCEMENTS]},
     },
     "poll": {
-        "question": {"type": _STRING, "required": True, "max_length": 300},
+        "question": {"type": _STRING, "required": True, "max_length": LONGEST_QUESTION},
         "answers": {"type": _STRING, "required": True, "max_length": 600},
         "hours": {"type": _INTEGER, "min_value": 1, "max_value": MOST_HOURS},
     },

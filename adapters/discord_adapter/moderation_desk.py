@@ -41,12 +41,13 @@ def review_buttons(review_id: str, said: ModerationTexts) -> discord.ui.View:
     )
 
 
-def post_buttons(post_id: str, said: ModerationTexts) -> discord.ui.View:
-    """Approve, edit, discard."""
+def post_buttons(post_id: str, said: ModerationTexts, *, changeable: bool = True) -> discord.ui.View:
+    """Approve, edit where it can be changed, discard."""
     labels = said.labels
+    edit = (labels.edit, f"mod|p|edit|{post_id}", discord.ButtonStyle.secondary)
     return buttons(
         (labels.approve, f"mod|p|approve|{post_id}", discord.ButtonStyle.success),
-        (labels.edit, f"mod|p|edit|{post_id}", discord.ButtonStyle.secondary),
+        *((edit,) if changeable else ()),
         (labels.discard, f"mod|p|discard|{post_id}", discord.ButtonStyle.danger),
     )
 
@@ -84,9 +85,14 @@ class DiscordDesk:
     async def show_draft(self, post: Post, title: str) -> Sequence[int]:
         """Show a draft of a post with its buttons; the ids of the messages."""
         said = self.moderation.said()
-        needed = said.moderators.post_one if post.needed < 2 else said.moderators.post_two
-        head = said.moderators.post_draft.format(channel=f"<#{post.place}>", title=plain(title), needed=needed)
-        return await self._send(packed([head, *messages(post.shown)]), post_buttons(post.id, said))
+        lines, channel = said.moderators, f"<#{post.place}>"
+        changed = lines.post_other if post.author else lines.post_one
+        needed = lines.post_two if post.needed > 1 else changed
+        head = lines.post_draft.format(channel=channel, title=plain(title), needed=needed)
+        if post.answers:
+            head = lines.poll_draft.format(channel=channel, hours=post.hours)
+        view = post_buttons(post.id, said, changeable=not post.answers)
+        return await self._send(packed([head, *messages(post.shown)]), view)
 
     def review_texts(self, review: Review, said: ModerationTexts) -> list[str]:
         """A waiting reply in messages: why it waits, until when, the question as far as it is shown, the reply."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 import discord
 
 from adapters.chat.texts import Languages
+from adapters.discord_adapter.moderation_definitions import MOST_HOURS
 from adapters.discord_adapter.moderation_desk import DiscordDesk
 from adapters.discord_adapter.plain import messages, plain
 from adapters.moderation.audit import Action, Target
@@ -19,6 +20,7 @@ from adapters.moderation.posts import Post, changed
 from engine.attempt import Assistant
 from engine.exceptions import StorageError
 from engine.knowledge.source import Source
+from engine.text import clean
 
 TO_POST, TO_POLL = "View Channel, Send Messages", "View Channel, Send Messages, Create Polls"
 MOST_ANSWERS, LONGEST_ANSWER = 10, 55
@@ -65,27 +67,45 @@ class Posting:
             post = await self.moderation.posts.get(post_id)
             if post is None or post.posted:
                 return lines.gone
-            post = post.approved_by(self.moderation.audit.pseudonym(moderator))
+            post = post.approved_by(self._as_known(post, moderator))
             if not post.ready:
                 await self.moderation.posts.note(post)
-                self.moderation.audit.note(Action.POST, Target.INFO_POST, moderator)
+                self.moderation.audit.note(*_done(post), moderator)
                 return lines.post_counted
-            drafted = post.notes
             try:
-                sent = await self._send(post)
+                await (self._started(post) if post.answers else self._posted(post))
             except discord.HTTPException:
-                return lines.not_allowed.format(channel=f"<#{post.place}>", permission=TO_POST)
-            await self.moderation.posts.note(replace(post, posted=True, notes=sent))
-        self.moderation.audit.note(Action.POST, Target.INFO_POST, moderator)
-        await self.desk.replace(drafted, self.moderation.said().moderators.posted)
-        return lines.posted
+                needed = TO_POLL if post.answers else TO_POST
+                return lines.not_allowed.format(channel=f"<#{post.place}>", permission=needed)
+        self.moderation.audit.note(*_done(post), moderator, post.shown)
+        await self.desk.replace(post.notes, self.moderation.said().moderators.posted)
+        return lines.poll_started if post.answers else lines.posted
+
+    def _as_known(self, post: Post, moderator: str) -> bytes:
+        """A moderator's pseudonym; the one that the draft knows them by, though the secret was changed since."""
+        names = self.moderation.audit.pseudonyms(moderator)
+        return next((one for one in names if one.hex() in {post.author, *post.approvals}), names[0])
+
+    async def _posted(self, post: Post) -> None:
+        sent = await self._send(post)
+        await self.moderation.posts.note(replace(post, posted=True, notes=sent))
+
+    async def _started(self, post: Post) -> None:
+        """Start Discord's own poll, with a notice that everybody sees the votes; it is nothing of ours from then on."""
+        poll = discord.Poll(question=post.text, duration=dt.timedelta(hours=post.hours))
+        for one in post.answers:
+            poll.add_answer(text=one)
+        notice = self.moderation.said().members.poll_notice
+        await self._place(post).send(plain(notice), poll=poll, allowed_mentions=discord.AllowedMentions.none())
+        await self.moderation.posts.remove(post.id)
 
     async def edit(self, post_id: str, words: str, moderator: str, language: str | None) -> str:
         """Put a moderator's words in a draft, if they pass the checks; approvals begin anew. Raises StorageError."""
         lines, post = self.moderation.said(language).moderators, await self.waiting(post_id)
         if post is None:
             return lines.gone
-        new = await self.moderation.drafting.reworded(post, words, self._asked(post))
+        author = self.moderation.audit.pseudonym(moderator)
+        new = await self.moderation.drafting.reworded(post, words, self._asked(post), author)
         if not isinstance(new, Post):
             return lines.post_not_edited.format(reasons="\n".join(new))
         async with self._order:
@@ -110,9 +130,9 @@ class Posting:
         return lines.post_edited
 
     async def waiting(self, post_id: str) -> Post | None:
-        """A draft that nobody has decided on yet. Raises StorageError."""
+        """A draft of an info post that nobody has decided on yet. Raises StorageError."""
         post = await self.moderation.posts.get(post_id)
-        return None if post is None or post.posted else post
+        return None if post is None or post.posted or post.answers else post
 
     def _asked(self, post: Post) -> str:
         """What a person would ask about the source of a draft; empty where there is no such source any more."""
@@ -130,7 +150,8 @@ class Posting:
             if post is None or post.posted:
                 return lines.gone
             await self.moderation.posts.remove(post_id)
-        self.moderation.audit.note(Action.DROP, Target.INFO_POST, moderator)
+        done = (Action.POLL_DROP, Target.POLL) if post.answers else (Action.DROP, Target.INFO_POST)
+        self.moderation.audit.note(*done, moderator)
         await self.desk.replace(post.notes, self.moderation.said().moderators.dropped)
         return lines.dropped
 
@@ -164,32 +185,42 @@ class Posting:
             await self.moderation.posts.note(replace(post, marked=True))
 
     async def _send(self, post: Post) -> tuple[int, ...]:
+        place = self._place(post)
+        return tuple([await _sent(place, text) for text in messages(post.shown)])
+
+    def _place(self, post: Post) -> discord.PartialMessageable:
         client = self.desk.client
         if client is None:
             raise RuntimeError("a button was pressed before there was a client")
-        place = client.get_partial_messageable(post.place)
-        return tuple([await _sent(place, text) for text in messages(post.shown)])
+        return client.get_partial_messageable(post.place)
 
     async def poll(
         self, place: int, question: str, answers: Sequence[str], hours: int, moderator: str, language: str | None
     ) -> str:
-        """Start Discord's own poll, with a notice that everybody sees the votes."""
-        lines, client = self.moderation.said(language).moderators, self.desk.client
-        fitting = [one for one in answers if 0 < len(one) <= LONGEST_ANSWER]
-        if client is None or len(fitting) != len(answers) or not 2 <= len(answers) <= MOST_ANSWERS:
+        """Draft a poll and show it to moderators; another one than its author lets it start. Raises StorageError."""
+        lines, author = self.moderation.said(language).moderators, self.moderation.audit.pseudonym(moderator)
+        question, *answers = (" ".join(clean(one).text.split()) for one in (question, *answers))
+        fitting = all(0 < len(one) <= LONGEST_ANSWER for one in answers)
+        if not fitting or not 2 <= len(answers) <= MOST_ANSWERS or not 1 <= hours <= MOST_HOURS:
             return lines.poll_unfit.format(most=MOST_ANSWERS, characters=LONGEST_ANSWER)
-        poll = discord.Poll(question=question, duration=dt.timedelta(hours=hours))
-        for one in answers:
-            poll.add_answer(text=one)
-        notice = self.moderation.said().members.poll_notice
-        try:
-            await client.get_partial_messageable(place).send(
-                plain(notice), poll=poll, allowed_mentions=discord.AllowedMentions.none()
-            )
-        except discord.HTTPException:
-            return lines.not_allowed.format(channel=f"<#{place}>", permission=TO_POLL)
-        self.moderation.audit.note(Action.POLL, Target.POLL, moderator)
-        return lines.poll_started
+        drafting = self.moderation.drafting
+        post = await drafting.poll(question, tuple(answers), hours=hours, place=place, author=author)
+        if not isinstance(post, Post):
+            unfit = lines.poll_unfit.format(most=MOST_ANSWERS, characters=LONGEST_ANSWER)
+            return lines.poll_refused.format(reasons="\n".join((*post, unfit)))
+        await self.moderation.posts.put(post)
+        notes = await self.desk.show_draft(post, "")
+        if not notes:
+            await self.moderation.posts.remove(post.id)
+            return lines.no_desk
+        await self.moderation.posts.note(replace(post, notes=tuple(notes)))
+        self.moderation.audit.note(Action.POLL_DRAFT, Target.POLL, moderator)
+        return lines.post_shown
+
+
+def _done(post: Post) -> tuple[Action, Target]:
+    """What an approval is called in the log."""
+    return (Action.POLL, Target.POLL) if post.answers else (Action.POST, Target.INFO_POST)
 
 
 async def _sent(place: discord.PartialMessageable, text: str) -> int:

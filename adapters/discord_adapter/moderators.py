@@ -5,9 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import Any
 
 import discord
 
@@ -18,6 +17,7 @@ from adapters.discord_adapter.wire import Missing, Refused, TokenOver, Unfit, Wi
 from engine.types import UrgencyLevel
 
 TELL_EVERY = 3600.0
+"""Seconds between two words about the same thing."""
 NEEDED = {
     "view_channel": "View Channel",
     "send_messages": "Send Messages",
@@ -45,7 +45,11 @@ def lacking(channel: discord.abc.GuildChannel | discord.Thread, mode: str) -> li
 
 @dataclass(kw_only=True)
 class Moderators:
-    """Says little, and nothing about anybody. `channel`: None where there is none; then the log is told of rights."""
+    """Says little, and nothing about anybody. `channel`: None where there is none; then the log is told of rights.
+
+    That help was shown is told as a sum after each `pause`, of the round before the one that has just ended: a note in
+    the same second as somebody's question would say whose it was.
+    """
 
     wire: Wire
     texts: DiscordTexts
@@ -53,14 +57,24 @@ class Moderators:
     channel: int | None = None
     crisis_notes: bool = False
     clock: Callable[[], float] = time.monotonic
+    pause: Callable[[], Awaitable[None]] = lambda: asyncio.sleep(TELL_EVERY)
     _told: dict[tuple[int, str], float] = field(default_factory=dict)
-    _tasks: set[asyncio.Task[None]] = field(default_factory=set)
+    _shown: int = 0
+    _before: int = 0
 
     def shown(self, showing: Showing) -> None:
         """Something was shown to somebody: whom and where it was does not come this far."""
         urgent = showing.turn is not None and showing.turn.urgency.level is UrgencyLevel.URGENT
         if self.crisis_notes and self.channel is not None and urgent:
-            self._later(self._say(self.texts.crisis_note))
+            self._shown += 1
+
+    async def run(self) -> None:
+        """Tell sums until it is cancelled; rounds begin with the bot, never with what is counted."""
+        while self.crisis_notes and self.channel is not None:
+            await self.pause()
+            count, self._before, self._shown = self._before, self._shown, 0
+            if count:
+                await self._say(self.texts.crisis_note.format(count=count))
 
     async def missing(self, channel: int) -> None:
         """We were refused in a channel: say which rights are missing there, once an hour."""
@@ -87,12 +101,3 @@ class Moderators:
             except (Refused, Missing, TokenOver, Unfit):
                 _log.warning("the moderators' channel cannot be written in")
                 return
-
-    def _later(self, work: Coroutine[Any, Any, None]) -> None:
-        task = asyncio.create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-
-    async def aclose(self) -> None:
-        """Let what is being said come to its end."""
-        await asyncio.gather(*self._tasks, return_exceptions=True)

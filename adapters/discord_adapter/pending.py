@@ -1,8 +1,10 @@
-"""What waits to be shown to one person alone, where a message gave no way to show it to nobody else."""
+"""What waits to be shown to one person alone, where there was no way to show it to nobody else."""
 
 from __future__ import annotations
 
+import time
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from adapters.chat.identity import ChatIdentity
@@ -12,29 +14,49 @@ from adapters.discord_adapter.contexts import own
 
 _PEOPLE = 1000
 _EACH = 5
+_SECONDS = 86_400.0
 
 Waiting = tuple[Incoming, Showing]
 
 
 @dataclass(kw_only=True)
 class Pending:
-    """Showings by person, in memory only; a restart loses them, and the button then begins anew."""
+    """Showings by person, in memory only; after a restart, or a day, the button begins anew."""
 
+    clock: Callable[[], float] = time.monotonic
     _kept: OrderedDict[ChatIdentity, list[Waiting]] = field(default_factory=OrderedDict)
+    _since: dict[ChatIdentity, float] = field(default_factory=dict)
 
     def add(self, incoming: Incoming, showing: Showing) -> None:
-        """Keep a showing until its person presses the button."""
-        waiting = self._kept.setdefault(own(incoming.identity), [])
+        """Keep a showing until its person presses the button, or does anything else."""
+        person = own(incoming.identity)
+        waiting = self._kept.setdefault(person, [])
         waiting.append((incoming, showing))
         del waiting[:-_EACH]
-        self._kept.move_to_end(own(incoming.identity))
+        self._kept.move_to_end(person)
+        self._since[person] = self.clock()
         while len(self._kept) > _PEOPLE:
-            self._kept.popitem(last=False)
+            self.drop(next(iter(self._kept)))
 
     def take(self, identity: ChatIdentity) -> list[Waiting]:
         """What waits for a person, who now sees it."""
+        self._since.pop(own(identity), None)
         return self._kept.pop(own(identity), [])
+
+    def take_unnamed(self, identity: ChatIdentity) -> list[Waiting]:
+        """What waits for a person without any button that would tell others of it."""
+        waiting = self.take(identity)
+        for incoming, showing in waiting:
+            if not showing.unnamed:
+                self.add(incoming, showing)
+        return [one for one in waiting if one[1].unnamed]
 
     def drop(self, identity: ChatIdentity) -> None:
         """The person has erased everything."""
-        self._kept.pop(own(identity), None)
+        self.take(identity)
+
+    def sweep(self) -> None:
+        """Forget what nobody has asked to see for a day."""
+        now = self.clock()
+        for person in [one for one, since in self._since.items() if since < now - _SECONDS]:
+            self.drop(person)

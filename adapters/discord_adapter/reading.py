@@ -235,6 +235,7 @@ class Reading:
             command="" if text or wordless else "start",
             language="" if locale is None else str(locale.value),
             private=direct,
+            seen=not direct,
             wordless=wordless,
             at=message.created_at.timestamp(),
         )

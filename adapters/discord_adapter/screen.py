@@ -135,6 +135,7 @@ class DiscordScreen:
                 token = str(delivery.incoming.place["token"])
                 alone = delivery.incoming.identity.chat != "dm"
                 await self.wire.follow_up(token, part.content, ephemeral=alone, rows=part.rows, file=_file(part))
+                await self._later(delivery.incoming)
             case "direct":
                 channel = await self.wire.direct(delivery.user)
                 await self.wire.post(channel, part.content, rows=part.rows, file=_file(part))
@@ -142,6 +143,8 @@ class DiscordScreen:
                 await self.wire.post(delivery.place("channel"), part.content, rows=part.rows, file=_file(part))
             case "notice":
                 await self._noticed(part)
+            case "later":
+                self._kept(delivery)
             case "nowhere":
                 _log.info("an answer could not be shown: its place is gone or closed to us")
         return True
@@ -164,6 +167,7 @@ class DiscordScreen:
             # Whether they can be told where it is or not, the answer is there.
             with suppress(TokenOver, Missing, Refused, NotNow, Unfit):
                 await self.wire.edit_first(str(delivery.incoming.place["token"]), said)
+            await self._later(delivery.incoming)
 
     async def _target(self, delivery: Delivery) -> int:
         """Where an answer for everybody goes: the place itself, or a new thread for the question."""
@@ -222,6 +226,21 @@ class DiscordScreen:
         await self.wire.post(delivery.place("channel"), text, rows=[[(said.show_me, show)]])
         self.pending.add(incoming, delivery.showing)
         delivery.noticed = True
+
+    def _kept(self, delivery: Delivery) -> None:
+        """No way to this person alone is open now: it is shown as soon as they use the bot again."""
+        if not delivery.noticed:
+            self.pending.add(delivery.incoming, delivery.showing)
+        delivery.noticed = True
+
+    async def _later(self, incoming: Incoming) -> None:
+        """They have come back: show what could not be shown to them before, below what they came for."""
+        if incoming.identity.chat == "dm":
+            return
+        for asked, showing in self.pending.take_unnamed(incoming.identity):
+            place = {**incoming.place, "thinking": None, "quiet": 1}
+            with suppress(Gone):
+                await self.tell(replace(asked, place=place), showing)
 
     # --- What goes wrong ----------------------------------------------------------------------------------------------
 

@@ -31,10 +31,13 @@ class Setup:
     places: frozenset[int]
     moderators_channel: int | None
 
-    async def run(self, client: discord.Client, *, again: bool = False) -> list[str]:
-        """Set up through a client that has logged in, and need not be connected; a line for each finding."""
+    async def run(self, client: discord.Client, *, again: bool = False, noted: bool = True) -> list[str]:
+        """Set up through a client that has logged in, and need not be connected; a line for each finding.
+
+        `noted`: what is registered is noted, so that it is not sent a second time.
+        """
         try:
-            registered = await register(client, self.store, self.commands, again=again)
+            registered = await register(client, self.store, self.commands, again=again, noted=noted)
             application = await client.application_info()
             guilds = [guild async for guild in client.fetch_guilds(limit=None)]
             missing = [line for guild in guilds for line in await self._missing(client, guild)]

@@ -9,8 +9,9 @@ from typing import TypeAlias
 
 from pydantic import Field, model_validator
 
-from adapters.texts import ByLanguage, check_braces, check_keys, read_texts
+from adapters.texts import ByLanguage, check_keys, read_texts
 from engine.settings import Strict
+from engine.texts import check_braces
 
 COMMANDS = (
     "ask", "topics", "source", "crisis", "country", "language", "privacy", "whocanread", "feedback", "forget",
@@ -28,6 +29,7 @@ _PUT_IN: Mapping[str, frozenset[str]] = {
     "asked": frozenset({"person"}),
     "answer_for": frozenset({"person"}),
     "paused": frozenset({"emergency"}),
+    "crisis_note": frozenset({"count"}),
     "missing_permissions": frozenset({"place", "permissions"}),
 }
 
@@ -74,7 +76,6 @@ class DiscordTexts(Strict):
     crisis_note: str
     crisis_note_notice: str
     missing_permissions: str
-    votes_visible: str
 
     @model_validator(mode="after")
     def _complete(self) -> DiscordTexts:

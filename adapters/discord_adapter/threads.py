@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import time
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import discord
 
+from adapters.chat.identity import ChatIdentity
 from adapters.discord_adapter.codes import Code
 
 _REMEMBERED = 2000
+_SECONDS = 3600.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -22,13 +26,17 @@ class Asker:
 
 @dataclass(kw_only=True)
 class Threads:
-    """Askers by thread. A thread on somebody's message is theirs; one on ours names the asker in its button."""
+    """Askers by thread. A thread on somebody's message is theirs; one on ours names the asker in its button.
 
-    _known: OrderedDict[int, Asker | None] = field(default_factory=OrderedDict)
+    They are forgotten after an hour without a message, as Discord knows them all the same.
+    """
+
+    clock: Callable[[], float] = time.monotonic
+    _known: OrderedDict[int, tuple[Asker, float]] = field(default_factory=OrderedDict)
 
     def started(self, thread: int, asker: Asker) -> None:
         """A thread was started for somebody."""
-        self._known[thread] = asker
+        self._known[thread] = asker, self.clock()
         self._known.move_to_end(thread)
         while len(self._known) > _REMEMBERED:
             self._known.popitem(last=False)
@@ -47,7 +55,23 @@ class Threads:
             if asker is None:
                 return None
             self.started(thread, asker)
-        return self._known[thread]
+        found, _ = self._known[thread]
+        self.started(thread, found)
+        return found
+
+    def drop(self, identity: ChatIdentity) -> None:
+        """Somebody has erased everything of theirs."""
+        self._known = OrderedDict((thread, one) for thread, one in self._known.items() if not _is(one[0], identity))
+
+    def sweep(self) -> None:
+        """Forget threads in which nobody has written for a while."""
+        now = self.clock()
+        while self._known and next(iter(self._known.values()))[1] < now - _SECONDS:
+            self._known.popitem(last=False)
+
+
+def _is(asker: Asker, identity: ChatIdentity) -> bool:
+    return str(asker.user) == identity.user
 
 
 def _asker(first: discord.Message, me: int) -> Asker | None:

@@ -11,8 +11,7 @@ from sqlalchemy import Connection, delete, func, select
 from adapters.chat.identity import ChatIdentity
 from adapters.feedback.questions import Policy, Question
 from adapters.storage.database import Database
-from adapters.storage.erasing import Names
-from adapters.storage.sealing import Keyring
+from adapters.storage.naming import Naming
 from adapters.storage.tables import asked, events
 from adapters.storage.upserting import upsert
 from engine.types import UrgencyLevel
@@ -56,18 +55,18 @@ class AskedDays:
     """The table `asked`: on which day a pseudonym was last asked, and nothing else."""
 
     database: Database
-    keyring: Keyring
+    naming: Naming
 
     async def day(self, identity: ChatIdentity) -> int | None:
         """When somebody was last asked, in days since 1970; None where that is not known; raises StorageError."""
-        names = Names.of(self.keyring, identity).asked
+        names = (await self.naming.of(identity)).names("asked")
         latest = select(func.max(asked.c.day)).where(asked.c.person.in_(names))
         found: int | None = await self.database.run(lambda connection: connection.execute(latest).scalar())
         return found
 
     async def mark(self, identity: ChatIdentity, day: int) -> None:
         """Note that somebody is asked on this day; raises StorageError."""
-        names = Names.of(self.keyring, identity).asked
+        names = (await self.naming.of(identity)).names("asked")
         await self.database.run(lambda connection: _mark(connection, names, day))
 
     async def sweep(self, day: int, every_days: int) -> int:

@@ -2,15 +2,19 @@
 
 All tables of a question are made of the same two parts, answers with a favourable option and the others, so that
 `adapters/feedback/holding_back.py` can promise what it says. Where one of the parts is small, they are one part.
-A report on some weeks or on one platform cannot be subtracted from the report on everything, nor reports on all
-platforms from one another: its rows are whole rows of the report on everything, and its counts are looked at together
-with those of what it leaves out, platform by platform. It begins and ends where rows of weeks do.
+A report is made of blocks: weeks in order, as many together as it takes for their counts to be told. Each is told as if
+it were all there is, and a report tells sums of what its blocks tell. So neither two reports made one after the other
+nor reports on different weeks can be subtracted from one another: what differs are whole blocks. Weeks at the end that
+make no block yet wait, and the running week is never told. A report on one platform cannot be subtracted from the report
+on everything either, nor reports on all platforms from one another: inside each block its rows are whole rows of the
+report on everything, and its counts are looked at together with those of what it leaves out, platform by platform.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 
 from adapters.feedback.events import NO_DECISION
 from adapters.feedback.holding_back import Counts, Row, apart, merged, safe
@@ -45,7 +49,7 @@ class QuestionFigures:
 
     In `options`, `chosen` are those who chose the row's options; it is empty where that is held back. In the other tables,
     `chosen` are those of the row's `answers` with a favourable option. `sources_held_back` names sources whose numbers are
-    not told. `selection` is the one that was asked for, its weeks widened or narrowed so that it cuts no row of weeks.
+    not told. `selection` is the one that was asked for, its weeks widened or narrowed so that it cuts no block.
     """
 
     question: Question
@@ -78,16 +82,87 @@ def figures(tallies: Sequence[Tally], questions: Questions, selection: Selection
         own = [one for one in tallies if one.question == question.id and one.option in known]
         if not any(selection.holds(one) for one in own):
             continue
-        everything = _Parts.of(question, own)
-        part = _whole_rows(selection, _week_rows(everything))
-        steps = [everything, *(_Parts.of(question, own, step) for step in (replace(part, platform=None), part))]
-        # The same parts throughout: whole and halves of one thing, crossed with weeks and platforms, would tell its cells.
-        alike = all(safe(parts.answers) and parts.split == everything.split for parts in steps)
-        if alike and any(part.holds(one) for one in own):
-            told.append(_told(steps, part))
+        blocks = [
+            _block_figures(question, block, selection.platform)
+            for block in _blocks(question, own, selection.last)
+            if selection.spans(block[-1].week)
+        ]
+        parts = [one for one in blocks if one is not None]
+        if parts:
+            told.append(_together(parts))
         else:
             held.append(question.id)
     return Figures(selection=selection, questions=tuple(told), held_back=tuple(held))
+
+
+def _blocks(question: Question, own: Sequence[Tally], last: str) -> Iterator[list[Tally]]:
+    """Weeks in order, as many together as it takes for their counts to be told; what is left over at the end waits.
+
+    Where a block ends is decided by what came before its end alone. A later report has the same blocks, and more.
+    """
+    block: list[Tally] = []
+    weeks = groupby(sorted(own, key=lambda one: one.week), key=lambda one: one.week)
+    for week, some in weeks:
+        if week > last:
+            return
+        block += some
+        if safe(_Parts.of(question, block).total) and _Parts.of(question, block).split:
+            yield block
+            block = []
+
+
+def _block_figures(question: Question, block: Sequence[Tally], platform: str | None) -> QuestionFigures | None:
+    """What is told of a block, as if it were all there is; None where that platform's part of it cannot be."""
+    part = Selection(first=block[0].week, last=block[-1].week, platform=platform)
+    steps = [_Parts.of(question, block), _Parts.of(question, block, part)]
+    # The same parts throughout: whole and halves of one thing, crossed with platforms, would tell its cells.
+    alike = all(safe(parts.answers) and parts.split for parts in steps)
+    return _told(steps, part) if alike and any(part.holds(one) for one in block) else None
+
+
+def _together(blocks: Sequence[QuestionFigures]) -> QuestionFigures:
+    """Blocks as one: rows that are one row in any of them are one row in all, so only sums of what blocks tell are told."""
+    first, last = blocks[0], blocks[-1]
+    order = [option.id for option in first.question.options]
+    answers = sum(one.answers for one in blocks)
+    options = _joined([one.options or _as_one(one) for one in blocks], order)
+    held = sorted({name for one in blocks for name in one.sources_held_back})
+    return QuestionFigures(
+        question=first.question,
+        selection=replace(first.selection, last=last.selection.last),
+        answers=answers,
+        options=tuple(replace(one, answers=answers) for one in options) if len(options) > 1 else (),
+        weeks=tuple(week for one in blocks for week in one.weeks),
+        decisions=_joined([one.decisions for one in blocks], (NO_DECISION, *Decision)),
+        platforms=_joined([one.platforms for one in blocks]),
+        assistants=_joined([one.assistants for one in blocks]),
+        sources=tuple(one for one in _joined([one.sources for one in blocks]) if one.names[0] not in held),
+        sources_held_back=tuple(held),
+    )
+
+
+def _as_one(one: QuestionFigures) -> tuple[Share, ...]:
+    """All options in one row, which tells nothing by itself."""
+    names = tuple(option.id for option in one.question.options)
+    return (Share(names=names, answers=one.answers, chosen=one.answers),)
+
+
+def _joined(tables: Sequence[Sequence[Share]], order: Sequence[str] | None = None) -> tuple[Share, ...]:
+    """One table of several: rows that share a name are put together."""
+    rows: list[Share] = []
+    for share in (share for table in tables for share in table):
+        together = [row for row in rows if not set(row.names).isdisjoint(share.names)]
+        names = dict.fromkeys(name for row in (*together, share) for name in row.names)
+        chosen = [row.chosen for row in (*together, share)]
+        rows = [row for row in rows if row not in together]
+        rows.append(
+            Share(
+                names=tuple(sorted(names, key=order.index if order else None)),
+                answers=sum(row.answers for row in (*together, share)),
+                chosen=None if None in chosen else sum(one for one in chosen if one is not None),
+            )
+        )
+    return tuple(sorted(rows, key=lambda row: order.index(row.names[0]) if order else row.names))
 
 
 _Of = Callable[[Tally], str]
@@ -161,19 +236,6 @@ class _Parts:
 
 def _sums(columns: Sequence[int]) -> Counts:
     return tuple(a + b for a, b in zip(columns[::2], columns[1::2], strict=True))
-
-
-def _week_rows(everything: _Parts) -> list[Row]:
-    weeks = sorted({one.week for one in everything.tallies})
-    return merged(everything.rows([(week,) for week in weeks], lambda one: one.week))
-
-
-def _whole_rows(selection: Selection, rows: Sequence[Row]) -> Selection:
-    """The selection with no row of weeks cut in two: the first one is taken whole, one that goes on after it left out."""
-    kept = [row for row in rows if selection.spans(row.names[-1])]
-    if not kept:
-        return replace(selection, last="")
-    return replace(selection, first=min(selection.first, kept[0].names[0]), last=kept[-1].names[-1])
 
 
 def _told(steps: Sequence[_Parts], part: Selection) -> QuestionFigures:

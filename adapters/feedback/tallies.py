@@ -37,9 +37,9 @@ class Selection:
     platform: str | None = None
 
     @classmethod
-    def of(cls, today: date, *, weeks: int | None, platform: str | None, ended: bool = False) -> Selection:
-        """The last so many weeks, all where `weeks` is None; the running one among them unless only `ended` ones count."""
-        last = today - timedelta(weeks=1) if ended else today
+    def of(cls, today: date, *, weeks: int | None, platform: str | None) -> Selection:
+        """The last so many weeks that have ended, all where `weeks` is None: who saw a running one would see it change."""
+        last = today - timedelta(weeks=1)
         first = week_of(last - timedelta(weeks=weeks - 1)) if weeks is not None else week_of(date(2000, 1, 3))
         return cls(first=first, last=week_of(last), platform=platform)
 

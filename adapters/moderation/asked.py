@@ -9,14 +9,21 @@ from engine.text import clean
 MOST = 300
 GONE = "…"
 _NAMING = re.compile(
-    r"""<[@#:a]?[^<>\s]{1,80}>          # the platform's mentions, channels, emoji
-      | (?:https?://|www\.)\S+           # links
-      | \S+@\S+                          # e-mail addresses
-      | (?<!\w)[@#]\S+                   # names by which somebody is called
-      | [+(]?\d[\d\s()./-]{3,}\d         # numbers of five digits and more
+    r"""<[@#:a]?[^<>\s]{1,80}>                      # the platform's mentions, channels, emoji
+      | [^\W_][\w+.-]{0,30}://\S+                   # links
+      | [^\s@]{1,64}@\S+                            # e-mail addresses; longer names there are none (RFC 5321)
+      | [^\s@#]{0,64}[@#]\S+                        # names by which somebody is called, and those with a number behind
+      | [^\s@#]{1,64}\ \#\ ?\d{4}\b
+      | (?<![\w.])(?:\w[\w-]{0,62}\.){1,8}[^\W\d_]{2,63}(?:[/?:]\S*)?  # domains
+      | [+(]?\d(?:(?:(?![,;:!?])[\W_]){0,3}\d){4,}  # numbers of five digits and more, however they are divided
     """,
     re.X,
 )
+
+
+def naming(text: str) -> tuple[str, ...]:
+    """The mentions, links, addresses, names of accounts and long numbers of a text."""
+    return tuple(found[0] for found in _NAMING.finditer(clean(text).text))
 
 
 def as_shown(question: str) -> str:

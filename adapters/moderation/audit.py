@@ -1,4 +1,4 @@
-"""What moderators did: hour, action, pseudonym, kind of target. No message, no member, no channel."""
+"""What moderators did: hour, action, pseudonym, kind of target, and what was posted, sealed. No member, no channel."""
 
 from __future__ import annotations
 
@@ -7,19 +7,23 @@ import logging
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from enum import StrEnum
+from typing import Any
 
-from sqlalchemy import Connection, delete, insert, select
+from sqlalchemy import Connection, Row, delete, insert, select, update
 
 from adapters.storage.database import Database
 from adapters.storage.sealing import Keyring
 from adapters.storage.tables import audit
-from engine.exceptions import StorageError
+from engine.exceptions import SealBroken, StorageError
 
 NOBODY = b""
 """Who does what no moderator did, such as letting a reply's time run out."""
+CLOSED = "…"
+"""In place of words that no secret opens any more."""
+_PURPOSE = "audit"
 _MOST_UNWRITTEN = 1_000
 _log = logging.getLogger("cafi.moderation")
 
@@ -40,6 +44,8 @@ class Action(StrEnum):
     REWORD = "reword"
     POST = "post"
     DROP = "drop"
+    POLL_DRAFT = "poll-draft"
+    POLL_DROP = "poll-drop"
     POLL = "poll"
 
 
@@ -56,12 +62,13 @@ class Target(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Entry:
-    """One line of the log; `hour` is hours since 1970, UTC."""
+    """One line of the log; `hour` is hours since 1970, UTC. `posted`: the words that members read from then on."""
 
     hour: int
     action: str
     moderator: bytes
     target: str
+    posted: str = ""
 
     @property
     def when(self) -> str:
@@ -72,6 +79,11 @@ class Entry:
     def who(self) -> str:
         """The pseudonym as people read it."""
         return self.moderator[:3].hex() or "–"
+
+    @property
+    def context(self) -> bytes:
+        """What its sealed words belong to: they open in no other line."""
+        return b"%d %s %s" % (self.hour, self.action.encode(), self.moderator)
 
 
 @dataclass(kw_only=True)
@@ -89,10 +101,15 @@ class AuditLog:
         """Whom a moderator's platform id stands for in this log, as long as the secret stays."""
         return self.keyring.current.keyed("moderator", moderator.encode())
 
-    def note(self, action: Action, target: Target, moderator: str | None) -> None:
+    def pseudonyms(self, moderator: str) -> tuple[bytes, ...]:
+        """The same under every secret, the present one first."""
+        return self.keyring.names("moderator", moderator.encode())
+
+    def note(self, action: Action, target: Target, moderator: str | None, posted: str = "") -> None:
         """Take down an action of a moderator, None for nobody's; it is written by `save`."""
         who = NOBODY if moderator is None else self.pseudonym(moderator)
-        self._unwritten.append(Entry(hour=int(self.now() // 3600), action=action, moderator=who, target=target))
+        hour = int(self.now() // 3600)
+        self._unwritten.append(Entry(hour=hour, action=action, moderator=who, target=target, posted=posted))
 
     async def save(self) -> bool:
         """Write what is not written yet, each entry once; whether that went well. Raises nothing."""
@@ -100,7 +117,7 @@ class AuditLog:
             entries = list(self._unwritten)
             if not entries:
                 return True
-            rows = [{name: getattr(one, name) for name in ("hour", "action", "moderator", "target")} for one in entries]
+            rows = [self._row(one) for one in entries]
             # Taken out first: when the caller is cancelled, the transaction goes on by itself.
             self._unwritten.clear()
             try:
@@ -118,12 +135,37 @@ class AuditLog:
 
         def work(connection: Connection) -> list[Entry]:
             query = select(audit).order_by(audit.c.id.desc()).limit(most)
-            return [
-                Entry(hour=row.hour, action=row.action, moderator=bytes(row.moderator), target=row.target)
-                for row in connection.execute(query)
-            ]
+            return [self._read(row) for row in connection.execute(query)]
 
         return await self.database.run(work)
+
+    def _row(self, entry: Entry) -> dict[str, object]:
+        row = {name: getattr(entry, name) for name in ("hour", "action", "moderator", "target")}
+        return row | {"sealed": self._sealed(entry) if entry.posted else None}
+
+    def _sealed(self, entry: Entry) -> bytes:
+        return self.keyring.current.seal(_PURPOSE, entry.context, entry.posted.encode(errors="surrogatepass"))
+
+    def _read(self, row: Row[Any]) -> Entry:
+        entry = Entry(hour=row.hour, action=row.action, moderator=bytes(row.moderator), target=row.target)
+        if row.sealed is None:
+            return entry
+        try:
+            posted = self.keyring.open(_PURPOSE, entry.context, bytes(row.sealed)).decode(errors="surrogatepass")
+        except SealBroken:
+            posted = CLOSED
+        return replace(entry, posted=posted)
+
+    async def renew(self) -> None:
+        """Put what was posted under the present secret, so that a former one need not be kept for it. Raises StorageError."""
+
+        def work(connection: Connection) -> None:
+            for row in connection.execute(select(audit).where(audit.c.sealed.is_not(None))).all():
+                entry = self._read(row)
+                if entry.posted != CLOSED:
+                    connection.execute(update(audit).where(audit.c.id == row.id).values(sealed=self._sealed(entry)))
+
+        await self.database.run(work)
 
     async def sweep(self) -> None:
         """Erase what is older than `days`. Raises StorageError."""

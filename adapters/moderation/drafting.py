@@ -9,6 +9,7 @@ from adapters.moderation.rechecking import Recheck
 from adapters.moderation.reviews import new_id
 from engine.agent.protocol import AgentTask
 from engine.attempt import Assistant
+from engine.checks import cleaned
 from engine.engine import Engine
 from engine.exceptions import ModelError
 from engine.filter import Filter
@@ -69,13 +70,14 @@ class Drafting:
             )
         )
 
-    async def reworded(self, post: Post, words: str, question: str) -> Post | tuple[str, ...]:
+    async def reworded(self, post: Post, words: str, question: str, author: bytes) -> Post | tuple[str, ...]:
         """A draft anew in a moderator's words, with no approval yet; or why these cannot be posted.
 
         It has a name of its own: a button under the former words approves nothing that its moderator has not read.
         """
         draft = Draft(reply=words, citations=(post.source,), basis=Basis.SOURCE)
-        reasons, source = await self.recheck.objections(draft, question, post.assistant), self.present(post)
+        reasons = await self.recheck.in_other_words(draft, post.text, question, post.assistant)
+        source = self.present(post)
         if reasons or source is None:
             return reasons or ("The source of this draft is not there any more.",)
         return replace(
@@ -86,6 +88,24 @@ class Drafting:
             approvals=(),
             needed=self._needed(words),
             notes=(),
+            author=author.hex(),
+        )
+
+    async def poll(
+        self, question: str, answers: tuple[str, ...], *, hours: int, place: int, author: bytes
+    ) -> Post | tuple[str, ...]:
+        """A poll in a moderator's words, or why it cannot be one."""
+        reasons = await self.recheck.poll(question, answers)
+        return reasons or Post(
+            id=new_id(),
+            source="",
+            assistant="",
+            text=question,
+            digest="",
+            place=place,
+            author=author.hex(),
+            answers=answers,
+            hours=hours,
         )
 
     def _needed(self, text: str) -> int:
@@ -113,7 +133,7 @@ class Drafting:
             may_request=False,
         )
         try:
-            draft = await team.agent.draft(task, ledger)
+            draft = cleaned(await team.agent.draft(task, ledger))
         except ModelError:
             return None
         if self._unfit(assistant, draft, source, question):

@@ -94,7 +94,7 @@ class ModeratedChat(Chat):
             shown = self._blocked_page(state)
         else:
             shown = self._watched(state, incoming)
-        async for showing in shown:
+        async for showing in self._with_lost(shown, incoming):
             yield showing
 
     # --- Pause ------------------------------------------------------------------------------------------------------
@@ -104,7 +104,7 @@ class ModeratedChat(Chat):
         if incoming.command == "consent":
             state = replace(state, consented=True, waiting="")
         line = Showing(text=self.paused_line(state), private=True)
-        yield replace(self._referral(state, incoming) or line, state=state)
+        yield replace(await self._referral(state, incoming) or line, state=state)
 
     def paused_line(self, state: ChatState) -> str:
         """What somebody reads who asks during a pause."""
@@ -157,13 +157,15 @@ class ModeratedChat(Chat):
         reason = None if incoming.private or showing.private else reason_to_wait(standing.mode, turn)
         if reason is None:
             return None
-        text = self.said(state).waiting.format(minutes=self.queue.minutes)
+        said = self.said(state)
+        text = (said.waiting_seen if incoming.seen else said.waiting).format(minutes=self.queue.minutes)
         try:
-            await self.queue.hold(self._review(before, incoming, showing, turn, reason, text))
+            if not await self.queue.hold(self._review(before, incoming, showing, turn, reason, text)):
+                text = said.full
         except StorageError:
             # It can neither wait nor be shown unread; nothing of this turn is remembered.
             return replace(self.sorry(before), state=before)
-        return self._line(showing, text)
+        return replace(self._line(showing, text), unnamed=not incoming.seen)
 
     def _for_whom(self, showing: Showing, turn: Turn) -> Showing:
         """An answer that goes past moderators because it names help goes to its asker alone."""
@@ -197,10 +199,30 @@ class ModeratedChat(Chat):
             pictures=showing.pictures,
         )
 
+    async def _with_lost(self, shown: Showings, incoming: Incoming) -> Showings:
+        """What is shown, and after it a word, once, about a reply that was lost while it waited; not in a crisis."""
+        calm = incoming.command != DECIDED
+        async for showing in shown:
+            calm = calm and not showing.referral
+            tells = calm and self.queue.any_lost and not showing.erased and showing.poll is None
+            if showing.state is None or not tells or not await self.queue.tell_lost(incoming.identity):
+                yield showing
+                continue
+            yield replace(showing, state=None)
+            yield self._lost_line(showing.state)
+
+    def _lost_line(self, state: ChatState) -> Showing:
+        contacts = self.session.referral(state.session).brief()
+        return Showing(text=self.said(state).lost.format(contacts=contacts), private=True, state=state)
+
     # --- What has waited --------------------------------------------------------------------------------------------
 
     async def _decided(self, state: ChatState, incoming: Incoming) -> Showings:
-        """A reply that waited, or why it does not come."""
+        """A reply that waited, or why it does not come.
+
+        What was asked where nobody saw it comes to its asker alone: shown in the open, it would tell moderators who
+        has asked the question that they have just read.
+        """
         decided, said = self.queue.store.open_decided(incoming), self.said(state)
         if decided is None:
             yield Showing(state=state)
@@ -211,13 +233,16 @@ class ModeratedChat(Chat):
                 text=f"{first}\n\n{text}",
                 buttons=review.buttons,
                 pictures=review.pictures,
+                private=not review.incoming.seen,
+                unnamed=not review.incoming.seen,
                 state=_restored(state, decided, text),
                 turn=_as_turn(state.session.conversation, decided, text),
             )
         else:
             line = said.discarded if decided.outcome is Outcome.DISCARDED else said.expired
             contacts = self.session.referral(state.session).brief()
-            yield Showing(text=line.format(contacts=contacts), private=True, state=state)
+            unnamed = not decided.review.incoming.seen
+            yield Showing(text=line.format(contacts=contacts), private=True, unnamed=unnamed, state=state)
 
 
 def _asked(conversation: Conversation) -> str:

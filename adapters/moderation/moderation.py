@@ -18,6 +18,7 @@ from engine.engine import Engine
 from engine.exceptions import StorageError
 
 STATS_HOURS = 30 * 24
+SWEEP_SECONDS = 6 * 3600.0
 _log = logging.getLogger("cafi.moderation")
 
 
@@ -97,12 +98,21 @@ class Moderation:
     async def run(self, seconds: float = 10.0) -> None:
         """Look after what waits and what is not written yet, until it is cancelled."""
         try:
-            await self.audit.sweep()
+            await self.audit.renew()
         except StorageError as error:
             _log.error("%s", error)
         async with asyncio.TaskGroup() as group:
+            group.create_task(self._sweeping())
             group.create_task(self.queue.run(seconds))
             group.create_task(self._writing(seconds))
+
+    async def _sweeping(self) -> None:
+        while True:
+            try:
+                await self.audit.sweep()
+            except StorageError as error:
+                _log.error("%s", error)
+            await asyncio.sleep(SWEEP_SECONDS)
 
     async def _writing(self, seconds: float) -> None:
         while True:

@@ -1,4 +1,6 @@
-"""Info posts: a text from one source, approved by moderators and posted plainly; marked when the source changes later."""
+"""Info posts: a text from one source, approved by moderators and posted plainly; marked when the source changes later.
+
+A poll waits for its approval like a post; once it runs, it is the platform's."""
 
 from __future__ import annotations
 
@@ -31,7 +33,8 @@ class Post:
 
     `text` is what moderators may change; `before` and `after` it stand title, origin and notice.
     `place`: the channel it goes to; `notes`: the platform's ids of the messages, of the draft first and of the post then.
-    `marked`: it has been said in the post that its source has changed.
+    `marked`: it has been said in the post that its source has changed. `author`: the pseudonym of the moderator whose words
+    these are, empty where they are the source's or an agent's. `answers`: of a poll, open for `hours`; `text` asks it then.
     """
 
     id: str
@@ -47,6 +50,9 @@ class Post:
     notes: tuple[int, ...] = ()
     posted: bool = False
     marked: bool = False
+    author: str = ""
+    answers: tuple[str, ...] = ()
+    hours: int = 0
 
     def approved_by(self, moderator: bytes) -> Post:
         """The same with one more approval; a moderator counts once."""
@@ -55,12 +61,12 @@ class Post:
     @property
     def shown(self) -> str:
         """The whole text as members read it."""
-        return f"{self.before}{self.text}{self.after}"
+        return "\n- ".join((f"{self.before}{self.text}{self.after}", *self.answers))
 
     @property
     def ready(self) -> bool:
-        """Whether enough moderators have approved."""
-        return len(self.approvals) >= self.needed
+        """Whether enough moderators have approved, one of them another than the author."""
+        return len(self.approvals) >= self.needed and any(one != self.author for one in self.approvals)
 
 
 _POST = TypeAdapter(Post)

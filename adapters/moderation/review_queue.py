@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
+from adapters.chat.identity import ChatIdentity
 from adapters.chat.incoming import Incoming
 from adapters.moderation.audit import Action, AuditLog, Target
 from adapters.moderation.reviews import Decided, Outcome, Review, ReviewStore
@@ -46,22 +47,35 @@ Take = Callable[[Sequence[Incoming]], Awaitable[None]]
 
 @dataclass(kw_only=True)
 class ReviewQueue:
-    """Keeps what waits. `minutes`: how long a reply waits at most. `take`: puts messages into their chats' lines."""
+    """Keeps what waits. `minutes`: how long a reply waits at most. `take`: puts messages into their chats' lines.
+
+    `most` replies wait at a time, `most_a_member` of one person's in a community, whichever thread they asked in.
+    """
 
     store: ReviewStore
     audit: AuditLog
     minutes: int = 60
+    most: int = 50
+    most_a_member: int = 3
     now: Callable[[], float] = time.time
     desk: Desk | None = None
     take: Take | None = None
     _notes: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    any_lost: bool = field(default=False, init=False)
     _order: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _room: asyncio.Lock = field(default_factory=asyncio.Lock)
     _changed: asyncio.Event = field(default_factory=asyncio.Event)
 
-    async def hold(self, review: Review) -> None:
-        """Keep a reply until somebody has decided. Raises StorageError."""
-        await self.store.put(review)
+    async def hold(self, review: Review) -> bool:
+        """Keep a reply until somebody has decided; False where too many wait already. Raises StorageError."""
+        async with self._room:
+            waiting = await self.store.waiting()
+            theirs = sum(one.member == review.member for one in waiting)
+            if len(waiting) >= self.most or theirs >= self.most_a_member:
+                return False
+            await self.store.put(review)
         self._changed.set()
+        return True
 
     async def decide(
         self, review_id: str, outcome: Outcome, words: str = "", *, moderator: str | None = None
@@ -80,6 +94,10 @@ class ReviewQueue:
             await self.desk.clear(review.notes, outcome)
         return review
 
+    async def tell_lost(self, identity: ChatIdentity) -> bool:
+        """Whether somebody is to be told, once, that a reply they waited for is lost; raises StorageError."""
+        return await self.store.tell_lost(identity)
+
     def withdrawn(self) -> None:
         """A chat was erased: look soon for what moderators should not see any longer."""
         self._changed.set()
@@ -90,6 +108,7 @@ class ReviewQueue:
         Raises StorageError.
         """
         waiting = await self.store.waiting()
+        self.any_lost = await self.store.any_lost()
         present = {one.id for one in waiting}
         for name in [one for one in self._notes if one not in present]:
             notes = self._notes.pop(name)

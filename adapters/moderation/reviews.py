@@ -3,26 +3,34 @@ after a restart, when nobody has brought the identity of its chat."""
 
 from __future__ import annotations
 
+import logging
 import secrets
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from pydantic import TypeAdapter, ValidationError
 from sqlalchemy import Connection, delete, insert, select, update
 
+from adapters.chat.identity import ChatIdentity
 from adapters.chat.incoming import Incoming
 from adapters.chat.showing import Button, Picture
 from adapters.chat.state import Answered
 from adapters.moderation.policy import Reason
 from adapters.storage.database import Database
-from adapters.storage.sealing import Keyring, Secret
+from adapters.storage.naming import Naming, Pseudonyms
+from adapters.storage.sealing import Seal
 from adapters.storage.tables import reviews
 from engine.exceptions import SealBroken
 from engine.types import Basis
 
-_PURPOSE = "review"
+_PURPOSE, _PERSON = "review", "waits for a review"
+_LOST = b""
+"""In place of what does not open any more: who waited for it is known by the chat's name alone, when they write again."""
+LOST_DAYS = 7
+"""Whoever has not written again by then is not told."""
+_log = logging.getLogger("cafi.moderation")
 
 
 def new_id() -> str:
@@ -55,6 +63,11 @@ class Review:
     buttons: tuple[tuple[Button, ...], ...] = ()
     pictures: tuple[Picture, ...] = ()
     notes: tuple[int, ...] = ()
+
+    @property
+    def member(self) -> ChatIdentity:
+        """The person in their community, whichever thread they asked in."""
+        return replace(self.incoming.identity, thread="")
 
     @property
     def shown(self) -> str:
@@ -92,17 +105,18 @@ class ReviewStore:
     """Waiting reviews on disk. Every method is one transaction and raises StorageError."""
 
     database: Database
-    keyring: Keyring
-    secret: Secret
+    naming: Naming
+    secret: Seal
     now: Callable[[], float] = time.time
 
     async def put(self, review: Review) -> None:
         """Keep a new one."""
         values = {
             "review": bytes.fromhex(review.id),
-            "chat": self.keyring.chat_key(review.incoming.identity),
+            "chat": (await self.naming.of(review.incoming.identity)).present.name("chat"),
             "day": int(self.now() // 86_400),
             "sealed": self._sealed(review),
+            "person": (await self._person(review.incoming.identity)).present.name(_PERSON),
         }
         await self.database.run(lambda connection: connection.execute(insert(reviews).values(values)))
 
@@ -119,12 +133,14 @@ class ReviewStore:
         sealed = await self.database.run(
             lambda connection: connection.execute(select(reviews.c.sealed).where(this)).scalar()
         )
-        return None if sealed is None else self._opened(review_id, bytes(sealed))
+        return None if not sealed else self._opened(review_id, bytes(sealed))
 
     async def waiting(self) -> list[Review]:
-        """All that wait, the earliest due first; those that cannot be opened any more are dropped."""
+        """All that wait, the earliest due first. Of one that cannot be opened any more a mark is left for its chat."""
         rows = await self.database.run(
-            lambda connection: connection.execute(select(reviews.c.review, reviews.c.sealed)).all()
+            lambda connection: connection.execute(
+                select(reviews.c.review, reviews.c.sealed).where(reviews.c.sealed != _LOST)
+            ).all()
         )
         found, closed = [], []
         for name, sealed in rows:
@@ -134,10 +150,28 @@ class ReviewStore:
             else:
                 found.append(review)
         if closed:
-            await self.database.run(
-                lambda connection: connection.execute(delete(reviews).where(reviews.c.review.in_(closed)))
-            )
+            lost = update(reviews).where(reviews.c.review.in_(closed)).values(sealed=_LOST)
+            await self.database.run(lambda connection: connection.execute(lost))
+            _log.warning("%d waiting replies could not be opened: the inbox key is another one", len(closed))
         return sorted(found, key=lambda one: one.due)
+
+    async def any_lost(self) -> bool:
+        """Whether anybody is still to be told that their reply is lost; after some days nobody is."""
+        old = delete(reviews).where(
+            (reviews.c.sealed == _LOST) & (reviews.c.day + LOST_DAYS < int(self.now() // 86_400))
+        )
+
+        def work(connection: Connection) -> bool:
+            connection.execute(old)
+            return connection.execute(select(reviews.c.review).where(reviews.c.sealed == _LOST)).first() is not None
+
+        return await self.database.run(work)
+
+    async def tell_lost(self, identity: ChatIdentity) -> bool:
+        """Whether a reply is lost that this person waited for, in whichever thread, and has not been told of; they are now."""
+        names = (await self._person(identity)).names(_PERSON)
+        lost = delete(reviews).where(reviews.c.person.in_(names) & (reviews.c.sealed == _LOST))
+        return await self.database.run(lambda connection: connection.execute(lost).rowcount > 0)
 
     async def remove(self, review_id: str) -> bool:
         """Let go of one; whether it was there."""
@@ -147,6 +181,10 @@ class ReviewStore:
             return connection.execute(delete(reviews).where(this)).rowcount > 0
 
         return await self.database.run(work)
+
+    async def _person(self, identity: ChatIdentity) -> Pseudonyms:
+        """Somebody in one place, in all of its threads."""
+        return await self.naming.of(replace(identity, thread=""))
 
     # --- Seals ------------------------------------------------------------------------------------------------------
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,6 +17,7 @@ from sqlalchemy import Connection, select
 
 from adapters.moderation.policy import Mode
 from adapters.storage.database import Database
+from adapters.storage.private_files import write_private
 from adapters.storage.tables import standing as standing_table
 from adapters.storage.upserting import upsert
 from engine.exceptions import StorageError
@@ -52,7 +52,7 @@ class Standings:
     database: Database
     platform: str
     initial: Standing = Standing()  # noqa: RUF009 - frozen
-    replace_file: Callable[[Path, str], None] = field(default_factory=lambda: replace_file)
+    replace_file: Callable[[Path, str], None] = field(default_factory=lambda: write_private)
     _now: Standing = field(init=False)
     _in_file: int = 0  # what nobody has changed is not written
     _in_database: int = 0
@@ -127,17 +127,6 @@ class Standings:
             _log.error("%s", error)
             return None
         return None if text is None else _read(text)
-
-
-def replace_file(path: Path, text: str) -> None:
-    """Write a file, whole or not at all; raises OSError."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(path.name + ".new")
-    with beside.open("w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    beside.replace(path)
 
 
 def _read(text: str) -> Standing | None:

@@ -8,9 +8,10 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from adapters.texts import named, read_texts
+from adapters.texts import read_texts
 from engine.exceptions import ConfigurationError
 from engine.settings import Strict
+from engine.texts import named
 
 Name = Annotated[str, Field(pattern=r"^[^\W_A-Z][\w'-]{0,31}$")]
 """What the platform takes as the name of a command or option."""
@@ -24,10 +25,13 @@ class MemberTexts(Strict):
     paused: str
     blocked: str
     waiting: str
+    waiting_seen: str
+    full: str
     approved: str
     edited: str
     discarded: str
     expired: str
+    lost: str
     reads_nothing: str
     reads_flagged: str
     reads_all: str
@@ -105,6 +109,7 @@ class ModeratorTexts(Strict):
     post_draft: str
     post_one: str
     post_two: str
+    post_other: str
     post_refused: str
     no_desk: str
     post_shown: str
@@ -115,6 +120,8 @@ class ModeratorTexts(Strict):
     dropped: str
     poll_started: str
     poll_unfit: str
+    poll_draft: str
+    poll_refused: str
     not_allowed: str
 
 

@@ -16,6 +16,7 @@ from sqlalchemy import Connection, event
 from sqlalchemy.engine import Engine, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 
+from adapters.storage.private_files import make_private_file, make_private_folder
 from engine.exceptions import ConfigurationError, StorageDamaged, StorageError, StorageUnavailable
 
 T = TypeVar("T")
@@ -159,7 +160,8 @@ def _engine(url: str, busy_seconds: float) -> Engine:
         ) from error
     if parsed.get_backend_name() != "sqlite":
         return sqlalchemy.create_engine(parsed, pool_size=8, pool_pre_ping=True, hide_parameters=True)
-    make_folder(Path(parsed.database or "."))
+    if parsed.database:
+        make_file(Path(parsed.database))
     # One connection, opened once; begin and commit are ours (see `_begin`).
     engine = sqlalchemy.create_engine(
         parsed,
@@ -174,14 +176,16 @@ def _engine(url: str, busy_seconds: float) -> Engine:
     return engine
 
 
-def make_folder(file: Path) -> None:
-    """Make a file's folder; raises ConfigurationError."""
+def make_file(file: Path) -> None:
+    """Make SQLite's file with its folder, where there is none, for this account alone; raises ConfigurationError.
+
+    SQLite gives its journals the rights of the file.
+    """
     try:
-        file.parent.mkdir(parents=True, exist_ok=True)
+        make_private_folder(file.parent)
+        make_private_file(file)
     except OSError as error:
-        raise ConfigurationError(
-            f"The folder cannot be made: {error.strerror}.", file=file.parent, key="storage.url"
-        ) from error
+        raise ConfigurationError(f"It cannot be made: {error.strerror}.", file=file, key="storage.url") from error
 
 
 def _pragmas(connection: Any, record: object) -> None:

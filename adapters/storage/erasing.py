@@ -7,25 +7,23 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, Table, delete
 
-from adapters.chat.identity import ChatIdentity
-from adapters.storage.sealing import Keyring
+from adapters.storage.naming import Pseudonyms
 from adapters.storage.tables import asked, chats, inbox, polls, reviews
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Names:
-    """The pseudonyms of one chat, under every secret in the keyring."""
+    """The names of one chat, under every secret and in every form that may still be on disk."""
 
     chat: Sequence[bytes]
     asked: Sequence[bytes]
+    inbox: Sequence[bytes] = ()
 
     @classmethod
-    def of(cls, keyring: Keyring, identity: ChatIdentity) -> Names:
-        """All names of one identity."""
-        return cls(
-            chat=keyring.chat_keys(identity),
-            asked=keyring.names("asked", identity.canonical()),
-        )
+    def of(cls, chat: Pseudonyms, inbox: bytes) -> Names:
+        """All names of a chat; `inbox` is the one under which its messages wait."""
+        names = chat.names("chat")
+        return cls(chat=names, asked=chat.names("asked"), inbox=(inbox, *names))
 
 
 Eraser = Callable[[Connection, Names], int]
@@ -38,13 +36,17 @@ def _by_chat(table: Table) -> Eraser:
     return erase
 
 
+def _inbox(connection: Connection, names: Names) -> int:
+    return connection.execute(delete(inbox).where(inbox.c.chat.in_(names.inbox))).rowcount
+
+
 def _asked(connection: Connection, names: Names) -> int:
     return connection.execute(delete(asked).where(asked.c.person.in_(names.asked))).rowcount
 
 
 ERASERS: Mapping[str, Eraser] = {
     "chats": _by_chat(chats),
-    "inbox": _by_chat(inbox),
+    "inbox": _inbox,
     "asked": _asked,
     "polls": _by_chat(polls),
     "reviews": _by_chat(reviews),

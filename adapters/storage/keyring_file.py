@@ -1,15 +1,25 @@
-"""The file with the operator's secret: made on the first start, readable by its owner only, apart from the database."""
+"""The files with the operator's secret and with the inbox's key: readable by their owner only.
+
+Only the program that holds the database for itself writes them (`bots/chats.py`); everybody else reads.
+"""
 
 from __future__ import annotations
 
 import json
-import os
+import re
 from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
+from adapters.storage.private_files import write_private
 from adapters.storage.sealing import SECRET_BYTES, Keyring, Secret
 from engine.exceptions import ConfigurationError
 
+_HEX = 2 * SECRET_BYTES
+_DIGITS = re.compile(rf"[0-9a-fA-F]{{{_HEX},}}")
+_DIFFERENT = 8
+"""Of sixteen digits, so many occur in any secret that was made by chance."""
 _REMEDY = (
     "Put the file back from your safe copy. If there is none, remove the file; what it sealed cannot be opened any more "
     "and goes with: cafi secret erase-lost"
@@ -17,16 +27,26 @@ _REMEDY = (
 
 
 def from_texts(current: str, former: Iterable[str] = ()) -> Keyring:
-    """A keyring from settings; raises ConfigurationError for a secret that can be guessed."""
-    return Keyring(current=_from_text(current), former=tuple(_from_text(one) for one in former))
+    """A keyring from settings; raises ConfigurationError for a secret that can be guessed.
+
+    The present one is of random digits: the id that names it in the database would let a phrase be guessed. Former ones may
+    still be what earlier versions took.
+    """
+    if not _DIGITS.fullmatch(current) or len(set(current.lower())) < _DIFFERENT:
+        raise ConfigurationError(
+            f"The secret is not {_HEX} random hexadecimal digits.",
+            key="sessions.secret",
+            remedy="Make one with: openssl rand -hex 32. One that was in use before goes into sessions.former_secrets.",
+        )
+    return Keyring(current=Secret(current.encode()), former=tuple(_former(one) for one in former))
 
 
-def _from_text(text: str) -> Secret:
+def _former(text: str) -> Secret:
     if len(text) < SECRET_BYTES:
         raise ConfigurationError(
-            f"The secret is shorter than {SECRET_BYTES} characters.",
-            key="sessions.secret",
-            remedy="Make one with: python3 -c 'import secrets; print(secrets.token_hex(32))'",
+            f"A former secret is shorter than {SECRET_BYTES} characters.",
+            key="sessions.former_secrets",
+            remedy="Write it there as it was, or leave it out.",
         )
     return Secret(text.encode())
 
@@ -46,7 +66,7 @@ def load(path: Path) -> Keyring:
 def save(path: Path, keyring: Keyring) -> None:
     """Write a keyring, whole or not at all."""
     text = json.dumps({"current": keyring.current.value.hex(), "former": [one.value.hex() for one in keyring.former]})
-    _write_private(path, text)
+    _write(path, text)
 
 
 def rotated(keyring: Keyring) -> Keyring:
@@ -59,39 +79,57 @@ def pruned(keyring: Keyring, unused: Collection[bytes]) -> Keyring:
     return Keyring(current=keyring.current, former=tuple(one for one in keyring.former if one.id not in unused))
 
 
-def inbox_secret(path: Path) -> Secret:
-    """The key of waiting messages, apart from database and secret; made where there is none or it is damaged.
+@dataclass(frozen=True)
+class InboxKey:
+    """The key of waiting messages and held replies, apart from database and secret; read when it is first needed.
 
-    Messages that wait under a lost key cannot be opened; the platform has them, and the person can send them again.
+    Every method raises ConfigurationError where there is none yet, or it cannot be read.
     """
+
+    path: Path
+
+    @cached_property
+    def secret(self) -> Secret:
+        """The key itself."""
+        found = read_inbox_key(self.path)
+        if found is None:
+            raise ConfigurationError("There is no key of the inbox.", file=self.path, remedy="`cafi run` makes one.")
+        return found
+
+    def keyed(self, purpose: str, value: bytes) -> bytes:
+        """As of Secret."""
+        return self.secret.keyed(purpose, value)
+
+    def seal(self, purpose: str, context: bytes, plain: bytes) -> bytes:
+        """As of Secret."""
+        return self.secret.seal(purpose, context, plain)
+
+    def open(self, purpose: str, context: bytes, sealed: bytes) -> bytes:
+        """As of Secret."""
+        return self.secret.open(purpose, context, sealed)
+
+
+def read_inbox_key(path: Path) -> Secret | None:
+    """The key in a file; None where there is no file or it is damaged. Raises ConfigurationError."""
     try:
         value = bytes.fromhex(path.read_text(encoding="ascii").strip())
     except (FileNotFoundError, ValueError):
-        value = b""
+        return None
     except OSError as error:
         raise ConfigurationError(
             f"It cannot be read: {error.strerror}.", file=path, remedy="Check the rights of the file."
         ) from error
-    return Secret(value) if len(value) >= SECRET_BYTES else renewed_inbox_secret(path)
+    return Secret(value) if len(value) >= SECRET_BYTES else None
 
 
-def renewed_inbox_secret(path: Path) -> Secret:
-    """A new key of waiting messages: what was sealed under the old one, in any copy of the database, is gone for good."""
-    secret = Secret.random()
-    _write_private(path, secret.value.hex())
-    return secret
+def make_inbox_key(path: Path) -> None:
+    """Write a new key: what was sealed under the old one, in any copy of the database, is gone for good."""
+    _write(path, Secret.random().value.hex())
 
 
-def _write_private(path: Path, text: str) -> None:
-    beside = path.with_name(path.name + ".new")
+def _write(path: Path, text: str) -> None:
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(handle, "w", encoding="ascii") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        beside.replace(path)
+        write_private(path, text)
     except OSError as error:
         raise ConfigurationError(
             f"It cannot be written: {error.strerror}.", file=path, remedy="Check the folder's rights and its space."

@@ -6,8 +6,18 @@ import os
 import sys
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sqlalchemy import func, select
+from sqlalchemy.exc import SQLAlchemyError
 
 from engine.exceptions import ConfigurationError
+
+if TYPE_CHECKING:
+    from adapters.storage.database import Database
+
+_ADVISORY = 0x63616669
+"""The lock's number within one PostgreSQL database; “cafi” in ASCII."""
 
 
 class DatabaseLock:
@@ -28,17 +38,49 @@ class DatabaseLock:
             _lock(self._handle)
         except OSError as error:
             os.close(self._handle)
-            raise ConfigurationError(
-                "Another CAFI runs with this database.",
-                file=file,
-                key="storage.url",
-                remedy="Stop it first, or give this one a database of its own.",
-            ) from error
+            raise _held(file) from error
 
     def release(self) -> None:
         """Let go of it."""
         with suppress(OSError):
             os.close(self._handle)
+
+
+class AdvisoryLock:
+    """The same on PostgreSQL, held by a connection of its own; raises ConfigurationError and StorageError.
+
+    The server lets go of it when that connection ends. A server that restarts under a running program frees it too, and
+    the program does not notice.
+    """
+
+    def __init__(self, database: Database) -> None:
+        from adapters.storage.database import translated
+
+        try:
+            # Each statement by itself: a transaction that stays open would hold back the server's own tidying.
+            self._connection = database.engine.connect().execution_options(isolation_level="AUTOCOMMIT")
+            taken = bool(self._connection.execute(select(func.pg_try_advisory_lock(_ADVISORY))).scalar())
+        except SQLAlchemyError as error:
+            raise translated(error, database.place) from error
+        if not taken:
+            self._connection.close()
+            raise _held(database.place)
+
+    def release(self) -> None:
+        """Let go of it."""
+        with suppress(SQLAlchemyError):
+            self._connection.execute(select(func.pg_advisory_unlock(_ADVISORY)))
+        with suppress(SQLAlchemyError):
+            self._connection.close()
+
+
+def _held(place: Path | str) -> ConfigurationError:
+    return ConfigurationError(
+        "Another CAFI runs with this database.",
+        file=place,
+        key="storage.url",
+        remedy="Stop it first, or give this one a database of its own.",
+    )
 
 
 def _lock(handle: int) -> None:

@@ -24,10 +24,25 @@ def migrate(database: Database) -> str | None:
     return database.run_now(lambda connection: _migrate(connection, database.place))
 
 
-def _migrate(connection: Connection, place: str) -> str | None:
-    before = MigrationContext.configure(connection).get_current_revision()
+def outdated(database: Database) -> bool:
+    """Whether `migrate` would change anything; raises StorageError."""
+
+    def work(connection: Connection) -> bool:
+        present = MigrationContext.configure(connection).get_current_revision()
+        return present != ScriptDirectory.from_config(_config()).get_current_head()
+
+    return database.run_now(work)
+
+
+def _config() -> Config:
     config = Config()
     config.set_main_option("script_location", str(_FOLDER))
+    return config
+
+
+def _migrate(connection: Connection, place: str) -> str | None:
+    before = MigrationContext.configure(connection).get_current_revision()
+    config = _config()
     known = {script.revision for script in ScriptDirectory.from_config(config).walk_revisions()}
     if before is not None and before not in known:
         raise StorageDamaged(f"{place}: The database was made by a newer CAFI. Start that one, or another database.")

@@ -1,8 +1,9 @@
-"""Pseudonymous chat keys, and state that only the chat itself can open again.
+"""Pseudonyms under the operator's secret, and what is sealed under keys derived from it.
 
-A chat key is an HMAC of the chat's identity under the operator's secret. State is sealed with AES-256-GCM under a key
-derived (HKDF, RFC 5869) from that secret *and* the identity: with the database and the secret, but without the identity,
-nothing opens. The identity arrives with every message and is not stored beside the state.
+A pseudonym is an HMAC of a value under the secret. Sealing is AES-256-GCM under a key derived (HKDF, RFC 5869) from the
+secret *and* a context. For a chat both are made of its identity (`adapters/storage/naming.py`), which arrives with every
+message and is not stored beside the state: with the database alone nothing opens, and with the secret as well each chat
+has to be guessed by itself.
 """
 
 from __future__ import annotations
@@ -14,19 +15,37 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import Protocol
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
-from adapters.chat.identity import ChatIdentity
 from engine.exceptions import SealBroken
 
 SECRET_BYTES = 32
 _NONCE = 12
 _ID = 4
 _FORMAT = b"\x01"
+_COST, _BLOCK = 2**14, 8
+"""Of scrypt: 16 MB and about 50 ms of one core. Another cost gives other names: chats under the former would be lost."""
+
+
+class Seal(Protocol):
+    """What seals and opens, and gives values their pseudonyms."""
+
+    def keyed(self, purpose: str, value: bytes) -> bytes:
+        """A pseudonym of 16 bytes for a value."""
+        ...
+
+    def seal(self, purpose: str, context: bytes, plain: bytes) -> bytes:
+        """Encrypt for one purpose and context."""
+        ...
+
+    def open(self, purpose: str, context: bytes, sealed: bytes) -> bytes:
+        """The inverse of `seal`; raises SealBroken."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +85,12 @@ class Secret:
         except (InvalidTag, ValueError):
             raise SealBroken from None
 
+    def slowly(self, value: bytes) -> bytes:
+        """32 bytes made of a value that can be guessed, so that each guess costs time and memory (scrypt, RFC 7914)."""
+        salt = self._keyed(b"cafi slow")
+        memory = 2 * 128 * _COST * _BLOCK  # as much as is needed, and room for the rest of it
+        return hashlib.scrypt(value, salt=salt, n=_COST, r=_BLOCK, p=1, maxmem=memory, dklen=SECRET_BYTES)
+
     def _keyed(self, label: bytes) -> bytes:
         return _derived(self.value, label)
 
@@ -75,7 +100,6 @@ def _derived(secret: bytes, label: bytes) -> bytes:
     return hmac.digest(secret, label, hashlib.sha256)
 
 
-@lru_cache(maxsize=512)  # a turn opens and seals the same chat's state
 def _cipher(secret: bytes, purpose: str, context: bytes) -> AESGCM:
     derived = HKDF(algorithm=SHA256(), length=32, salt=b"cafi 1 " + purpose.encode(), info=context).derive(secret)
     return AESGCM(derived)
@@ -91,14 +115,6 @@ class Keyring:
     def __iter__(self) -> Iterator[Secret]:
         yield self.current
         yield from self.former
-
-    def chat_key(self, identity: ChatIdentity) -> bytes:
-        """The pseudonym under which a chat is stored now."""
-        return self.current.keyed("chat", identity.canonical())
-
-    def chat_keys(self, identity: ChatIdentity) -> tuple[bytes, ...]:
-        """Every pseudonym under which something of a chat may lie, the present one first."""
-        return self.names("chat", identity.canonical())
 
     def names(self, purpose: str, value: bytes) -> tuple[bytes, ...]:
         """The pseudonyms of a value under every secret, the present one first."""

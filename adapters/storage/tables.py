@@ -1,6 +1,6 @@
 """Every table there is, and for each of them what `/forget` does with it.
 
-No column holds a name, a platform's id, a message or an exact time. `info["of_a_chat"]` says whether rows belong to one
+No column holds a name, a platform's id, a message or an exact time in clear. `info["of_a_chat"]` says whether rows belong to one
 chat: then `adapters/storage/erasing.py` has an eraser for the table, which a test proves. `info["because"]` says why
 `/forget` leaves a table of moderators' work alone.
 """
@@ -50,7 +50,12 @@ cursors = Table(
     "cursors",
     metadata,
     Column("name", Text, primary_key=True),
-    Column("value", BigInteger, nullable=False, comment="number of the last update taken from a platform"),
+    Column(
+        "sealed",
+        LargeBinary,
+        nullable=False,
+        comment="number of the last update taken from a platform, sealed under the operator's secret",
+    ),
     info={"of_a_chat": False},
 )
 secrets = Table(
@@ -103,6 +108,7 @@ reviews = Table(
     Column("chat", LargeBinary(16), nullable=False, index=True, comment="chat key"),
     Column("day", Integer, nullable=False, index=True, comment="days since 1970 when the reply was held back"),
     Column("sealed", LargeBinary, nullable=False, comment="the reply that waits, sealed under the inbox's own key"),
+    Column("person", LargeBinary(16), comment="pseudonym for this table alone"),
     info={"of_a_chat": True},
 )
 audit = Table(
@@ -113,9 +119,10 @@ audit = Table(
     Column("action", Text, nullable=False),
     Column("moderator", LargeBinary(16), nullable=False, comment="pseudonym for this table alone; empty for nobody"),
     Column("target", Text, nullable=False, comment="kind of thing, never which one"),
+    Column("sealed", LargeBinary, comment="what was posted for everybody, sealed under the operator's secret"),
     info={
         "of_a_chat": False,
-        "because": "it tells what moderators did, for whom a community answers; no row leads to a member or a message",
+        "because": "it tells what moderators did, for whom a community answers; no row leads to a member or their words",
     },
 )
 posts = Table(

@@ -123,6 +123,10 @@ class TelegramBot:
 
         return [Route(self.webhook_path, answer, methods=["POST"])] if self.webhook_url else []
 
+    def sweep(self) -> None:
+        """Forget in memory what has expired."""
+        self.dispatch.sweep()
+
     async def run(self) -> None:
         """Answer what is left from before, then what comes. Raises ConfigurationError for a token nobody knows."""
         me = await self._introduced()

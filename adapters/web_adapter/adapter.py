@@ -18,7 +18,7 @@ from adapters.web_adapter.boards import Boards
 from adapters.web_adapter.cookies import FormTokens
 from adapters.web_adapter.entries import Entries
 from adapters.web_adapter.house import House, Pause, WebLimits
-from adapters.web_adapter.limiting import Buckets, Places
+from adapters.web_adapter.limiting import AddressLimits, Buckets, Places
 from adapters.web_adapter.operating import Figures, OperatorPages, Problems, nothing
 from adapters.web_adapter.screen import WebScreen
 from adapters.web_adapter.serving import address_of, server
@@ -33,8 +33,9 @@ _log = logging.getLogger("cafi.web")
 
 def quiet_libraries() -> None:
     """Keep the libraries' own log quiet: at the level DEBUG it holds what is shown and what is sent."""
-    for name in ("sse_starlette", "sse_starlette.sse", "uvicorn", "uvicorn.error"):
+    for name in ("sse_starlette", "sse_starlette.sse", "uvicorn"):
         logging.getLogger(name).setLevel(logging.WARNING)
+    logging.getLogger("uvicorn.error").setLevel(logging.ERROR)  # a warning for each malformed request fills a disk
 
 
 @dataclass(kw_only=True)
@@ -84,6 +85,11 @@ class WebBot:
             stopping=self.stopping.is_set,
             tokens=FormTokens(keyring=lambda: self.store.keyring),
             posts=Buckets(a_minute=settings.posts_a_minute, clock=self.clock),
+            address=AddressLimits(
+                begun=Buckets(a_minute=settings.begun_a_minute, clock=self.clock),
+                messages=Buckets(a_minute=settings.messages_a_minute, clock=self.clock),
+                refused=Buckets(a_minute=settings.refused_a_minute, clock=self.clock),
+            ),
             places=Places(
                 overall=settings.streams, an_address=settings.streams_an_address, a_session=settings.streams_a_session
             ),
@@ -93,6 +99,15 @@ class WebBot:
             house=self.house, token=token, problems=self.problems, figures=self.figures, clock=self.clock
         )
         self.app = application(self.house, operator)
+
+        self.store.erased.append(boards.drop)
+
+    def sweep(self) -> None:
+        """Forget in memory what has expired."""
+        house = self.house
+        house.dispatch.sweep()
+        house.boards.sweep()
+        house.posts.sweep()
 
     async def run(self) -> None:
         """Answer what is left from before, then whoever comes. Raises ConfigurationError where the port is taken."""

@@ -31,6 +31,8 @@ ELSEWHERE = {
 }
 """Other names of pages: the chat's commands are written like paths."""
 _STREAMS = ("/events", "/widget/events")
+_REFUSALS = frozenset({400, 403, 413, 415, 421, 429})
+"""What somebody may bring about as often as they like."""
 _log = logging.getLogger("cafi.web")
 
 
@@ -53,6 +55,7 @@ def _routes(house: House, operator: OperatorPages) -> Iterator[BaseRoute]:
     yield _route(house, "/operator/login", operator.login, "POST")
     yield _route(house, "/operator/switch", operator.switch, "POST")
     yield Route("/robots.txt", _robots)
+    yield Route("/favicon.ico", _no_icon)
 
 
 def _people(house: House, fixed: FixedPages, base: str) -> Iterator[BaseRoute]:
@@ -73,6 +76,7 @@ def _people(house: House, fixed: FixedPages, base: str) -> Iterator[BaseRoute]:
     }
     posts: dict[str, Page] = {
         "/begin": chat.begin,
+        "/sources": fixed.search,
         "/chat": chat.message,
         "/press": chat.press,
         "/vote": chat.vote,
@@ -124,6 +128,11 @@ def _elsewhere(path: str, other: str) -> Route:
 
 async def _robots(request: Request) -> Response:
     return PlainTextResponse("User-agent: *\nDisallow: /chat\nDisallow: /widget\nDisallow: /operator\n")
+
+
+async def _no_icon(request: Request) -> Response:
+    """Pages name their icon; a browser that has left asks for this one, and shall get nothing to keep."""
+    return Response(status_code=204)
 
 
 def _not_found(house: House) -> Callable[[Request, Exception], Awaitable[Response]]:
@@ -179,15 +188,16 @@ class Calm:
 
 
 def sorry(visit: Visit, status: int, kept: str = "") -> Response:
-    """The page for what went wrong; what the person wrote is on it, and the referral if it calls for one.
+    """The page for what went wrong, with the contacts; what the person wrote is on it. Nothing refused is read for danger.
 
-    The page's script keeps the words in their field; it gets the referral as an entry to show.
+    The page's script keeps the words in their field and says that they did not go through, and where help is.
     """
-    showing = visit.referral(kept)
-    referral = None if showing is None else visit.house.entries.shown(showing, visit.look.language)
+    if status in _REFUSALS and not visit.house.address.refused.take(visit.asker.address):
+        response = JSONResponse({}, status_code=429) if visit.wants_json else visit.enough()
+        response.headers.update(_headers(429))
+        return response
     if visit.wants_json:
-        shown = {} if referral is None else {"shown": visit.render("entry.html", entry=referral, last=False, now=True)}
-        return JSONResponse(shown, status_code=status, headers=_headers(status))
+        return JSONResponse({}, status_code=status, headers=_headers(status))
     texts = visit.texts.errors
     words = {
         400: texts.broken,
@@ -197,6 +207,7 @@ def sorry(visit: Visit, status: int, kept: str = "") -> Response:
         415: texts.broken,
         421: texts.not_found,
         429: texts.too_many,
+        431: texts.too_long,
         503: texts.unavailable,
     }
     response = visit.page(
@@ -206,8 +217,9 @@ def sorry(visit: Visit, status: int, kept: str = "") -> Response:
         said=words.get(status, texts.broken),
         code=texts.code.format(code=status),
         kept=kept,
-        referral="" if referral is None else referral.text,
     )
+    if not kept:  # only who sends the words again needs a session
+        del response.headers["set-cookie"]
     response.headers.update(_headers(status))
     return response
 
@@ -215,4 +227,4 @@ def sorry(visit: Visit, status: int, kept: str = "") -> Response:
 def _headers(status: int) -> dict[str, str]:
     if status == 429:
         return {"Retry-After": "60"}
-    return {"Connection": "close"} if status in {413, 421} else {}
+    return {"Connection": "close"} if status in {400, 413, 421, 431} else {}

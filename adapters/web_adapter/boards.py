@@ -9,9 +9,10 @@ import asyncio
 import secrets
 import time
 from collections import OrderedDict, deque
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
+from itertools import islice
 
 from adapters.chat.feedback_port import Poll
 from adapters.chat.identity import ChatIdentity
@@ -25,7 +26,8 @@ MOST_CHARACTERS = 60_000
 class Board:
     """One chat's entries. `epoch` tells a browser whether its numbers are still ours.
 
-    `waiting`: messages taken and not yet begun; `working`: those being answered. `status`: a word for a moment.
+    `waiting`: messages taken and not yet begun; `working`: those being answered. `listening`: open pages that are told
+    what is new. `status`: a word for a moment.
     """
 
     epoch: str = field(default_factory=lambda: secrets.token_hex(4))
@@ -34,6 +36,7 @@ class Board:
     number: int = 0
     waiting: int = 0
     working: int = 0
+    listening: int = 0
     done: int = 0
     status: str = ""
     seeded: bool = False
@@ -45,6 +48,11 @@ class Board:
     def busy(self) -> bool:
         """Whether an answer is on its way."""
         return self.waiting > 0 or self.working > 0
+
+    @property
+    def needed(self) -> bool:
+        """Whether somebody waits for what comes here."""
+        return self.busy or self.listening > 0
 
     def add(self, entry: Entry) -> Entry:
         """Put an entry at the end; the oldest go when there are too many."""
@@ -93,6 +101,15 @@ class Board:
         """What is rung at the next change; take it before looking, so that no change falls in between."""
         return self._bell
 
+    @contextmanager
+    def heard(self) -> Iterator[None]:
+        """While an open page is told what is new here."""
+        self.listening += 1
+        try:
+            yield
+        finally:
+            self.listening -= 1
+
     async def calm(self, seconds: float) -> None:
         """Wait until nothing is being answered, or for some seconds."""
         end = asyncio.get_running_loop().time() + seconds
@@ -120,7 +137,7 @@ async def rung(bell: asyncio.Event, seconds: float) -> None:
 
 @dataclass(kw_only=True)
 class Boards:
-    """The boards of the chats seen last; `most` of them, none older than `idle_seconds`."""
+    """The boards of the chats seen last, none older than `idle_seconds`; `most` of them, and those that are needed."""
 
     most: int = 1000
     idle_seconds: float = 24 * 3600.0
@@ -134,11 +151,14 @@ class Boards:
         """A chat's board, made where there is none."""
         now = self.clock()
         board = self._boards.get(identity)
-        if board is None or (now - board.touched > self.idle_seconds and not board.busy):
+        if board is not None and self._is_over(board, now):
+            self.lose(identity)
+            board = None
+        if board is None:
             board = self._boards[identity] = Board()
         board.touched = now
         self._boards.move_to_end(identity)
-        self._tidy()
+        self._tidy(keep=identity)
         return board
 
     def find(self, identity: ChatIdentity) -> Board | None:
@@ -152,16 +172,28 @@ class Boards:
             board.close()
 
     def lose(self, identity: ChatIdentity) -> None:
-        """Forget the board of a chat that has expired: open pages look anew, and find what is said about it."""
+        """Forget a board whose chat has expired, or that is one too many: open pages look anew, and find what there is."""
         board = self._boards.pop(identity, None)
         if board is not None:
             board.ring()
+
+    def sweep(self) -> None:
+        """Forget the boards that nobody has looked at for so long that their chats have expired."""
+        now = self.clock()
+        for identity in [one for one, board in self._boards.items() if self._is_over(board, now)]:
+            self.lose(identity)
+
+    def _is_over(self, board: Board, now: float) -> bool:
+        return now - board.touched > self.idle_seconds and not board.busy
 
     def close(self) -> None:
         """Wake all who wait, at the end of the process; what was shown stays where it is stored."""
         for board in self._boards.values():
             board.ring()
 
-    def _tidy(self) -> None:
-        while len(self._boards) > self.most:
-            self._boards.popitem(last=False)
+    def _tidy(self, keep: ChatIdentity) -> None:
+        beyond = len(self._boards) - self.most
+        if beyond > 0:
+            idle = (one for one, board in self._boards.items() if not board.needed and one != keep)
+            for identity in list(islice(idle, beyond)):
+                self.lose(identity)

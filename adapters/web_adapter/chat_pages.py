@@ -11,6 +11,8 @@ from starlette.types import Receive, Scope, Send
 
 from adapters.chat.identity import ChatIdentity
 from adapters.chat.incoming import Incoming
+from adapters.chat.limits import ALWAYS
+from adapters.chat.pages import RATHER_NOT
 from adapters.chat.privacy import what_is_kept, who_can_read
 from adapters.chat.showing import Button, Showing
 from adapters.chat.texts import COMMANDS
@@ -44,7 +46,7 @@ class ChatPages:
         assistant = chat.session.engine.assistants[chat.session.engine.default].settings
         return visit.page(
             "start.html",
-            condition=assistant.condition,
+            condition=said.conditions.get(assistant.condition, assistant.condition),
             emergency=visit.emergency,
             readers=who_can_read(chat.facts, chat.platform, said, private=True),
             kept=what_is_kept(chat.facts, said),
@@ -59,12 +61,12 @@ class ChatPages:
         look = visit.choose(fields)
         state = (await self.house.store.load(visit.identity)).state
         if state is None:
+            visit.begins()
             # Whatever was in the browser before somebody began says nothing about who sits there now.
             visit.session, visit.fresh = new_session(), True
         quiet = {QUIET: 1}
         steps = [visit.incoming("language", look.language, place=quiet)]
-        if look.country:
-            steps.append(visit.incoming("country", look.country, place=quiet))
+        steps.append(visit.incoming("country", look.country or RATHER_NOT, place=quiet))
         waits = state is not None and bool(state.waiting)
         steps.append(visit.incoming("consent", place={} if waits else quiet))
         board = self.house.boards.get(visit.identity)
@@ -137,11 +139,16 @@ class ChatPages:
         return await self._do(visit, incoming, self.house.entries.said(incoming))
 
     async def _do(self, visit: Visit, incoming: Incoming, said: Entry | None) -> Response:
+        written = "" if said is None else said.text
+        if not await self.house.has(visit.identity):
+            visit.begins(written)
+        if incoming.command not in ALWAYS and not self.house.address.messages.take(visit.asker.address):
+            raise Refused(429, written)
         board = await self.house.board(visit.identity, visit.look.language)
         if said is not None:
             board.add(said)
         if self.house.pause.on and incoming.command not in {"crisis", "danger", "safe"}:
-            self._not_taken(visit, board, incoming, visit.texts.chat.paused)
+            await self._not_taken(visit, board, incoming, visit.texts.chat.paused)
         else:
             await self._take_or_tell(visit, board, incoming)
         if visit.wants_json:
@@ -153,12 +160,12 @@ class ChatPages:
         try:
             await self.house.take(board, [incoming])
         except StorageError:
-            self._not_taken(visit, board, incoming, visit.said.cannot_take)
+            await self._not_taken(visit, board, incoming, visit.said.cannot_take)
             raise
 
-    def _not_taken(self, visit: Visit, board: Board, incoming: Incoming, why: str) -> None:
+    async def _not_taken(self, visit: Visit, board: Board, incoming: Incoming, why: str) -> None:
         """Say why nothing was taken; in its place stands the referral for words of danger, which no topic's name is."""
-        referral = None if incoming.command == "topic" else visit.referral(incoming.text)
+        referral = None if incoming.command == "topic" else await visit.referral(incoming.text)
         showing = referral or Showing(text=why.format(emergency=visit.emergency))
         board.add(self.house.entries.shown(showing, visit.look.language))
 
@@ -167,7 +174,9 @@ class ChatPages:
         fields = await visit.form()
         name, option = fields.get("poll", ""), fields.get("option", "")
         poll = await self.house.store.answered_poll(PLATFORM, name)
-        board = self.house.boards.get(visit.identity)
+        board = self.house.boards.find(visit.identity) or Board()  # one that nobody sees, where a session is made up
+        if poll is not None:
+            board = await self.house.board(visit.identity, visit.look.language)
         board.polls.pop(name, None)
         feedback = self.house.chat.feedback
         if poll is not None and feedback is not None and option in {one for one, _ in poll.options}:
@@ -185,6 +194,9 @@ class ChatPages:
         """What is new, as it comes (Server-Sent Events); 503 where too many pages listen already."""
         if visit.fresh:
             return _full()
+        if not await self.house.has(visit.identity):
+            # The page looks anew, and finds what is said about it. Whoever made the session up gets no stream.
+            return Response("event: anew\ndata:\n\n", media_type="text/event-stream")
         since = visit.request.headers.get("last-event-id") or visit.request.query_params.get("after", "")
         stream = Stream(
             house=self.house,
@@ -234,18 +246,19 @@ class Stream:
         last, told = int(number) if number.isdecimal() and len(number) < 10 else 0, None
         while not self.house.stopping():
             board = self.house.boards.get(self.identity)
-            bell = board.bell
-            if board.epoch != epoch:
-                epoch, last = board.epoch, board.number
-                yield ServerSentEvent(event="anew", data="", id=f"{epoch}-{last}", retry=3000)
-            for entry in board.after(last):
-                last = entry.number
-                html = self.render(entry, last == board.pressable)
-                yield ServerSentEvent(event="shown", data=html, id=f"{epoch}-{last}")
-            if (now := (board.busy, board.status)) != told:
-                told = now
-                yield ServerSentEvent(event="busy" if board.busy else "calm", data=board.status)
-            await rung(bell, _WAKE_SECONDS)
+            with board.heard():
+                bell = board.bell
+                if board.epoch != epoch:
+                    epoch, last = board.epoch, board.number
+                    yield ServerSentEvent(event="anew", data="", id=f"{epoch}-{last}", retry=3000)
+                for entry in board.after(last):
+                    last = entry.number
+                    html = self.render(entry, last == board.pressable)
+                    yield ServerSentEvent(event="shown", data=html, id=f"{epoch}-{last}")
+                if (now := (board.busy, board.status)) != told:
+                    told = now
+                    yield ServerSentEvent(event="busy" if board.busy else "calm", data=board.status)
+                await rung(bell, _WAKE_SECONDS)
             if _gone(board):
                 yield ServerSentEvent(event="gone", data="")
                 return

@@ -114,7 +114,7 @@ def chosen(
     """The look after a form; what is not on offer is left as it was."""
     if (language := fields.get("language", "")) in languages:
         look = replace(look, language=language)
-    if (country := fields.get("country", "")) in countries:
+    if (country := fields.get("country")) is not None and (country in countries or not country):
         look = replace(look, country=country)
     if (size := fields.get("size", "")) in {str(one) for one in SIZES}:
         look = replace(look, size=int(size))

@@ -13,6 +13,7 @@ import imagesize
 from adapters.chat.chat import Chat
 from adapters.chat.incoming import Incoming
 from adapters.chat.origin import nearest
+from adapters.chat.pages import RATHER_NOT
 from adapters.chat.showing import Button, Rows, Showing
 from adapters.chat.state import Answered, ChatState
 from adapters.chat.turns import check_buttons, safe_button
@@ -84,9 +85,19 @@ class Entries:
         elif command in {"danger", "safe"}:
             answers = self.session.referrals.choose(None, incoming.language).texts.buttons.model_dump()
             text = answers.get(text or command, text)
+        elif command == "country":
+            text = self._country(text, incoming.language)
         elif command:
             text = labels.get(text, text) if command == "ask" else labels.get(command, text)
         return Entry(kind="you", text=text) if text else None
+
+    def _country(self, code: str, language: str) -> str:
+        """A country's button in words; what somebody has typed stays."""
+        referrals = self.session.referrals
+        texts = referrals.choose(None, language).texts
+        if code.isdecimal():
+            return texts.more_countries
+        return texts.rather_not if code == RATHER_NOT else referrals.offered(language).get(code, code)
 
     def _title(self, source: str) -> str:
         for assistant in self.session.engine.assistants.values():

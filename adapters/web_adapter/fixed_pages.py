@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import mimetypes
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,9 +13,12 @@ from adapters.web_adapter.entries import pictured
 from adapters.web_adapter.house import House, Refused, Visit
 from engine.attempt import Assistant
 from engine.exceptions import StorageError
+from engine.knowledge.belongings import kind_of
 
 _FOR_GOOD = {"Cache-Control": "public, max-age=31536000, immutable"}
 _A_DAY = {"Cache-Control": "public, max-age=86400"}
+_STILL = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; sandbox; frame-ancestors 'none'"}
+"""A drawing (SVG) that is opened by itself is a page; nothing in it may run or ask for anything."""
 _TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 
 
@@ -27,8 +29,15 @@ class FixedPages:
     house: House
 
     async def sources(self, visit: Visit) -> Response:
-        """All titles, or those with some words in them."""
-        asked = visit.request.query_params.get("q", "")[:100].strip()
+        """All titles."""
+        return self._shelves(visit, "")
+
+    async def search(self, visit: Visit) -> Response:
+        """The titles with some words in them. A post: the words of an address stay in the browser's history."""
+        fields = await visit.form()
+        return self._shelves(visit, fields.get("q", "")[:100].strip())
+
+    def _shelves(self, visit: Visit, asked: str) -> Response:
         wanted = asked.casefold().split()
         shelves = []
         for name, assistant in self._assistants().items():
@@ -66,7 +75,8 @@ class FixedPages:
         if "beside" in visit.request.query_params:
             html = visit.render("source_part.html", beside=True, **context)
             return Response(html, media_type="text/html")
-        return visit.page("source.html", title=source.title, beside=False, **context)
+        # What somebody reads about does not stand in the browser's history.
+        return visit.page("source.html", title=visit.texts.sources.heading, beside=False, **context)
 
     def _assistants(self) -> dict[str, Assistant]:
         return dict(self.house.chat.session.engine.assistants)
@@ -75,10 +85,10 @@ class FixedPages:
         """A picture that a knowledge base names; nothing else of its folder."""
         assistant = self._assistants().get(visit.request.path_params["assistant"])
         medium = None if assistant is None else assistant.knowledge.media.get(visit.request.path_params["file"])
-        if medium is None:
+        kind = None if medium is None else kind_of(medium.file)
+        if medium is None or kind is None:
             raise Refused(404)
-        kind = mimetypes.guess_type(medium.file)[0] or "application/octet-stream"
-        return FileResponse(Path(medium.path), media_type=kind, headers=_A_DAY)
+        return FileResponse(Path(medium.path), media_type=kind, headers={**_A_DAY, **_STILL})
 
     async def static(self, visit: Visit) -> Response:
         """A file of the page itself."""
@@ -94,7 +104,7 @@ class FixedPages:
 
     async def crisis(self, visit: Visit) -> Response:
         """All contacts of the person's country."""
-        return visit.page("crisis.html", title=visit.texts.frame.help_title)
+        return visit.page("crisis.html", title=visit.texts.help.contacts)
 
     async def privacy(self, visit: Visit) -> Response:
         """Who can read this, what is kept: made from what is really configured."""
@@ -112,7 +122,7 @@ class FixedPages:
 
     async def commands(self, visit: Visit) -> Response:
         """What the chat can do."""
-        return visit.page("commands.html", title=visit.texts.frame.help_title)
+        return visit.page("commands.html", title=visit.texts.chat.heading)
 
     async def health(self, visit: Visit) -> Response:
         """Whether we can take messages: 200, or 503 while the database cannot be reached."""

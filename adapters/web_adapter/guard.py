@@ -14,6 +14,7 @@ from adapters.web_adapter.settings import WebSettings
 
 BODY_BYTES = 64_000
 """4,000 characters of four bytes, each written as three, and the rest of the form."""
+HEADER_BYTES = 16_384
 MOST_READ_AWAY = 2_000_000
 FREE = frozenset({"/crisis", "/widget/crisis", "/health"})
 """What no limit holds back: where help is."""
@@ -73,14 +74,21 @@ class Guard:
         peer = scope["client"][0] if scope.get("client") else ""
         chain = ",".join(headers.getlist("x-forwarded-for"))
         address = forwarded(peer, chain, self._trusted)
-        # A proxy nobody told us about stands on loopback as well; its header gives it away.
-        near = is_within(address, _NEAR) and not (chain and address == peer)
+        # A proxy stands on this computer as well. Some write no header at all, so a public address is enough to know.
+        proxied = (
+            self.settings.public_url or self.settings.trusted_proxies or any(one in headers for one in _FORWARDING)
+        )
+        near = is_within(peer, _NEAR) and not proxied
         return Asker(address=self.addresses.name(address), near=near)
 
     def _refusal(self, headers: Headers, path: str, asker: Asker) -> int:
         hosts = self.settings.hosts
         if hosts is not None and _host(headers.get("host", "")) not in hosts:
             return 421
+        if sum(len(name) + len(value) for name, value in headers.raw) > HEADER_BYTES:
+            return 431
+        if "content-length" in headers and "transfer-encoding" in headers:
+            return 400  # a proxy before us may have read another end of the body than we do
         length = headers.get("content-length", "0")
         if not length.isdecimal() or len(length) > 12 or int(length) > BODY_BYTES:
             return 413
@@ -112,7 +120,8 @@ class Guard:
                 for name, value in _HEADERS.items():
                     headers[name] = value
                 ancestors = self._ancestors if embedded and self._ancestors else "'none'"
-                headers["Content-Security-Policy"] = _POLICY.format(ancestors=ancestors)
+                if "content-security-policy" not in headers:  # a picture brings a stricter one
+                    headers["Content-Security-Policy"] = _POLICY.format(ancestors=ancestors)
                 if ancestors == "'none'":
                     headers["X-Frame-Options"] = "DENY"
                 # The widget's script is made to be loaded by other sites; nothing else is.
@@ -138,7 +147,7 @@ async def _read_away(receive: Receive) -> None:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Asker:
-    """Who sends a request, as far as we want to know: a name for the address, and whether it is this computer."""
+    """Who sends a request, as far as we want to know: a name for the address, and whether it is surely this computer."""
 
     address: bytes
     near: bool
@@ -162,6 +171,7 @@ def comes_from_us(settings: WebSettings, headers: Headers, scheme: str) -> bool:
     return origin.casefold() in {one.casefold() for one in own}
 
 
+_FORWARDING = ("x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip", "forwarded", "via")
 _NEAR = [ipaddress.ip_network("127.0.0.0/8"), ipaddress.ip_network("::1/128")]
 
 

@@ -29,14 +29,14 @@ from adapters.web_adapter.boards import Board, Boards
 from adapters.web_adapter.cookies import Cookies, FormTokens, Look, chosen, new_session
 from adapters.web_adapter.entries import Entries
 from adapters.web_adapter.guard import Asker, comes_from_us
-from adapters.web_adapter.limiting import Buckets, Places
-from adapters.web_adapter.prose import dialled, plain, prose, with_contacts, with_links, worded
+from adapters.web_adapter.limiting import AddressLimits, Buckets, Places
+from adapters.web_adapter.prose import plain, prose, with_contacts, with_links, worded
 from adapters.web_adapter.screen import QUIET
 from adapters.web_adapter.settings import WebSettings
 from adapters.web_adapter.tally import Tally
 from adapters.web_adapter.texts import WebLanguages, WebTexts
 from engine.exceptions import StorageError
-from engine.urgency.referral import CountryContacts
+from engine.urgency.referral import Referral
 
 PLATFORM = "web"
 _FOLDER = Path(__file__).parent
@@ -81,8 +81,10 @@ class House:
     stopping: Callable[[], bool]
     tokens: FormTokens
     posts: Buckets
+    address: AddressLimits
     places: Places
     panels: dict[tuple[str, str, str], Markup] = field(default_factory=dict)
+    enough: dict[tuple[str, str, str], bytes] = field(default_factory=dict)
 
     @cached_property
     def templates(self) -> Environment:
@@ -95,7 +97,7 @@ class House:
             trim_blocks=True,
             lstrip_blocks=True,
         )
-        environment.filters |= {"prose": prose, "plain": plain, "dialled": dialled, "worded": worded}
+        environment.filters |= {"prose": prose, "plain": plain, "worded": worded}
         environment.globals |= {"static": self.static_path, "with_links": with_links, "with_contacts": with_contacts}
         return environment
 
@@ -115,7 +117,7 @@ class House:
     @cached_property
     def countries(self) -> Mapping[str, str]:
         """Country codes and names."""
-        return self.chat.session.referrals.names
+        return self.chat.session.referrals.names_in(None)
 
     async def take(self, board: Board, steps: Sequence[Incoming]) -> bool:
         """Put what somebody does on disk and in line; False where the chat's limits held something back.
@@ -129,10 +131,15 @@ class House:
             await self.dispatch.take(steps)
         except StorageError:
             board.waiting -= len(steps)
+            self.limits.refused.pop(identity, None)
             raise
         refused = self.limits.refused.pop(identity, 0)
         board.waiting = max(0, board.waiting - refused)
         return not refused
+
+    async def has(self, identity: ChatIdentity) -> bool:
+        """Whether there is such a chat; only then is anything of it held in memory, as sessions can be made up."""
+        return self.boards.find(identity) is not None or (await self.store.load(identity)).state is not None
 
     async def board(self, identity: ChatIdentity, language: str) -> Board:
         """A chat's board, with what is stored of the chat on it."""
@@ -150,9 +157,9 @@ class House:
             if not one.place.get(QUIET) and (said := self.entries.said(one)) is not None:
                 board.add(said)
 
-    def contacts(self, look: Look) -> CountryContacts:
-        """The contacts for somebody's country."""
-        return self.chat.session.referrals.choose(look.country or None, look.language or None).contacts
+    def referral(self, look: Look) -> Referral:
+        """The referral for somebody's country and language."""
+        return self.chat.session.referrals.choose(look.country or None, look.language or None)
 
 
 class Refused(Exception):
@@ -178,7 +185,7 @@ class Visit:
     @classmethod
     def of(cls, house: House, request: Request) -> Visit:
         """Read a request's cookies; somebody without a session gets a new one."""
-        path = request.url.path
+        path = str(request.scope["path"])  # `request.url` would be kept by urllib, with what somebody searched for
         base = "/widget" if path == "/widget" or path.startswith("/widget/") else ""
         cookies = Cookies(secure=house.settings.secure, embedded=bool(base))
         header = request.headers.get("cookie", "")
@@ -243,16 +250,21 @@ class Visit:
     @property
     def emergency(self) -> str:
         """The emergency contact of this person's country, inside a sentence."""
-        return self.house.contacts(self.look).first("emergency").brief()
+        return self.house.referral(self.look).emergency()
 
-    def referral(self, text: str) -> Showing | None:
+    async def referral(self, text: str) -> Showing | None:
         """The whole referral with this person's contacts, for words that are not answered now and call for it."""
         if not text:
             return None
         session = self.house.chat.session
         state = replace(session.start(), language=self.look.language, country=self.look.country or None)
-        found = session.referral_now(state, text)
+        found = await session.referral_now(state, text)
         return None if found is None else Showing(text=found.text, referral=True)
+
+    def begins(self, kept: str = "") -> None:
+        """A chat is begun from this address; raises Refused beyond the limit."""
+        if not self.house.address.begun.take(self.asker.address):
+            raise Refused(429, kept)
 
     async def form(self) -> dict[str, str]:
         """The fields of a post; raises Refused for one that does not come from a form of ours."""
@@ -264,7 +276,7 @@ class Visit:
             fields = dict(parse_qsl(body, keep_blank_values=True, max_num_fields=_MOST_FIELDS))
         except ValueError:
             raise Refused(400) from None
-        if not comes_from_us(self.house.settings, request.headers, request.url.scheme):
+        if not comes_from_us(self.house.settings, request.headers, str(request.scope["scheme"])):
             raise Refused(403)
         if self.fresh or not self.house.tokens.fits(self.session, fields.get("form", "")):
             raise Refused(403, fields.get("text", ""))
@@ -295,41 +307,50 @@ class Visit:
     def render(self, template: str, **context: Any) -> str:
         """A template with what every template may use."""
         house = self.house
-        contacts = house.contacts(self.look)
-        panel = self._panel(contacts)
+        help_ = house.referral(self.look)
         return house.templates.get_template(template).render(
             w=self.texts,
             c=self.said,
             look=self.look,
             lang=self.look.language,
             base=self.base,
-            path=self.request.url.path,
+            fresh=self.fresh,
+            path=self.request.scope["path"],
             token=house.tokens.make(self.session),
-            contacts=contacts,
-            panel=panel,
-            numbers=[one.number for one in contacts.contacts],
+            help=help_,
+            panel=self._panel(help_),
             languages=house.chat.languages.texts,
-            countries=house.chat.session.referrals.names_in(self.look.language),
+            countries=house.chat.session.referrals.offered(self.look.language),
             has_feedback=house.chat.feedback is not None,
             exit_url=house.settings.exit_url,
             **context,
         )
 
-    def _panel(self, contacts: CountryContacts) -> Markup:
+    def _panel(self, help_: Referral) -> Markup:
         """The contacts as every page holds them, rendered once for each country and language."""
-        key = (self.base, self.look.language, contacts.country)
+        country = help_.contacts.country
+        key = (self.base, self.look.language, country)
         if key not in self.house.panels:
             template = self.house.templates.get_template("contacts.html")
             referrals = self.house.chat.session.referrals
             said = template.render(
                 w=self.texts,
-                contacts=contacts,
-                country=referrals.names_in(self.look.language)[contacts.country],
-                hours=referrals.choose(None, self.look.language).texts.hours,
+                help=help_,
+                country=referrals.names_in(self.look.language)[country],
                 base=self.base,
             )
             self.house.panels[key] = Markup(said)  # noqa: S704
         return self.house.panels[key]
+
+    def enough(self) -> Response:
+        """The page for an address that is refused again and again: the same for everybody, rendered once, with contacts."""
+        help_ = self.house.referral(self.look)
+        key = (self.base, self.look.language, help_.contacts.country)
+        if key not in self.house.enough:
+            template = self.house.templates.get_template("enough.html")
+            said = template.render(w=self.texts, lang=self.look.language, base=self.base, panel=self._panel(help_))
+            self.house.enough[key] = said.encode()
+        return HTMLResponse(self.house.enough[key], status_code=429)
 
     def dressed(self, response: Response) -> Response:
         """A response with the session's cookie, where the browser has none yet."""

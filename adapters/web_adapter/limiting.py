@@ -21,15 +21,18 @@ class Addresses:
     key: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
 
     def name(self, address: str) -> bytes:
-        """The name of an address; all of an IPv6 /64 have one, as one household has them all."""
-        try:
-            parsed = ipaddress.ip_address(address.partition("%")[0])
-        except ValueError:
-            packed = address.encode()
-        else:
-            mapped = parsed.ipv4_mapped if isinstance(parsed, ipaddress.IPv6Address) else None
-            packed = mapped.packed if mapped else parsed.packed[:8]
-        return hashlib.blake2b(packed, key=self.key, digest_size=16).digest()
+        """The name of an address, of all of its household."""
+        return hashlib.blake2b(household(address), key=self.key, digest_size=16).digest()
+
+
+def household(address: str) -> bytes:
+    """An IPv4 address, or the /64 of an IPv6 address: one household has all of that."""
+    try:
+        parsed = ipaddress.ip_address(address.partition("%")[0])
+    except ValueError:
+        return address.encode()
+    mapped = parsed.ipv4_mapped if isinstance(parsed, ipaddress.IPv6Address) else None
+    return mapped.packed if mapped else parsed.packed[:8]
 
 
 def forwarded(peer: str, header: str, trusted: Sequence[ipaddress.IPv4Network | ipaddress.IPv6Network]) -> str:
@@ -56,15 +59,16 @@ def is_within(address: str, networks: Sequence[ipaddress.IPv4Network | ipaddress
 
 @dataclass(kw_only=True)
 class Buckets:
-    """A token bucket for each key: `a_minute` in the long run, that many at once at most."""
+    """A token bucket for each key: `a_minute` in the long run, that many at once at most. Keys are held as keyed hashes."""
 
     a_minute: int
     clock: Callable[[], float] = time.monotonic
+    _secret: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
     _left: OrderedDict[bytes, tuple[float, float]] = field(default_factory=OrderedDict)
 
     def take(self, key: bytes) -> bool:
         """Whether one more is within the limit."""
-        now = self.clock()
+        now, key = self.clock(), hashlib.blake2b(key, key=self._secret, digest_size=16).digest()
         left, at = self._left.pop(key, (float(self.a_minute), now))
         left = min(float(self.a_minute), left + (now - at) * self.a_minute / 60)
         allowed = left >= 1
@@ -72,6 +76,21 @@ class Buckets:
         while len(self._left) > _MOST:
             self._left.popitem(last=False)
         return allowed
+
+    def sweep(self) -> None:
+        """Forget the keys that could take as many again as new ones."""
+        now = self.clock()
+        while self._left and next(iter(self._left.values()))[1] < now - 60:
+            self._left.popitem(last=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AddressLimits:
+    """What one address may do in a minute. `refused`: posts that get a page of their own; then all get the same one."""
+
+    begun: Buckets
+    messages: Buckets
+    refused: Buckets
 
 
 @dataclass(kw_only=True)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from starlette.responses import HTMLResponse, Response
 
+from adapters.chat.pages import RATHER_NOT
 from adapters.chat.receipt import receipt_lines
 from adapters.web_adapter.house import PLATFORM, House, Refused, Visit
 from adapters.web_adapter.screen import QUIET
@@ -25,33 +26,38 @@ class OwnPages:
 
     async def forget_form(self, visit: Visit) -> Response:
         """Asks once."""
-        return visit.page("forget.html", title=visit.texts.forget.heading)
+        return visit.page("forget.html", title=visit.texts.chat.heading)
 
     async def forget(self, visit: Visit) -> Response:
         """Erases everything of the chat, and says what that was."""
         await visit.form()
         state = (await self.house.store.load(visit.identity)).state
+        busy = self._is_busy(visit)
         receipt = await self.house.store.erase(visit.identity)
-        await self._mop_up(visit)
+        await self._mop_up(visit, busy=busy)
         lines = list(receipt_lines(receipt.of(state), visit.said))
-        title = visit.texts.forget.done
-        response = visit.page("forgotten.html", title=title, lines=lines, hours=self.house.chat.facts.idle_hours)
+        hours = self.house.chat.facts.idle_hours
+        response = visit.page("forgotten.html", title=visit.texts.chat.heading, lines=lines, hours=hours)
         return _without_cookies(visit, response)
 
     async def leave(self, visit: Visit) -> Response:
         """Quick exit: the chat is erased, and the browser is sent elsewhere at once."""
-        await visit.form()
-        with suppress(StorageError):  # the way out stays open; the chat expires by itself
-            await self.house.store.erase(visit.identity)
-        await self._mop_up(visit)
+        if not visit.fresh:  # whoever has no chat only leaves
+            await visit.form()
+            busy = self._is_busy(visit)
+            with suppress(StorageError):  # the way out stays open; the chat expires by itself
+                await self.house.store.erase(visit.identity)
+            await self._mop_up(visit, busy=busy)
         # No redirect: `form-action 'self'` would stop it.
         html = self.house.templates.get_template("left.html").render(exit_url=self.house.settings.exit_url)
         return _without_cookies(visit, HTMLResponse(html))
 
-    async def _mop_up(self, visit: Visit) -> None:
-        """Take the page's memory away, and with it what an answer that is being made would still write."""
+    def _is_busy(self, visit: Visit) -> bool:
         board = self.house.boards.find(visit.identity)
-        busy = board is not None and board.busy
+        return board is not None and board.busy
+
+    async def _mop_up(self, visit: Visit, *, busy: bool) -> None:
+        """Take the page's memory away, and with it what an answer that is being made would still write."""
         self.house.boards.drop(visit.identity)
         if busy:
             try:
@@ -78,8 +84,7 @@ class OwnPages:
         if state is not None and look != before:
             quiet = {QUIET: 1}
             steps = [visit.incoming("language", look.language, place=quiet)]
-            if look.country:
-                steps.append(visit.incoming("country", look.country, place=quiet))
+            steps.append(visit.incoming("country", look.country or RATHER_NOT, place=quiet))
             board = self.house.boards.get(visit.identity)
             if not await self.house.take(board, steps):
                 raise Refused(429)
@@ -124,7 +129,9 @@ class OwnPages:
 
 
 def _without_cookies(visit: Visit, response: Response) -> Response:
+    """Nothing of ours stays in the browser, as far as a page can have that; its history it keeps."""
     del response.headers["set-cookie"]
+    response.headers["Clear-Site-Data"] = '"cache", "cookies", "storage"'
     for one in visit.cookies.clear():
         response.headers.append("set-cookie", one)
     return response

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from markupsafe import Markup, escape
 
-from engine.urgency.referral import Contact
+from engine.urgency.referral import Referral
 
 LINKED = frozenset(
     {"help", "topics", "crisis", "country", "language", "whocanread", "privacy", "feedback", "forget", "stop", "start"}
@@ -25,27 +25,25 @@ def prose(text: str, *, soft: bool = False) -> Markup:
     return Markup("").join(_blocks(text, soft=soft))
 
 
-def with_links(html: Markup, base: str, numbers: Iterable[str] = ()) -> Markup:
-    """House text with its commands as links to pages, and the phone numbers in it as links that dial."""
+def with_links(html: Markup, base: str, referral: Referral | None = None) -> Markup:
+    """House text with its commands as links to pages, and the numbers of a referral in it as links that dial."""
 
     def page(match: re.Match[str]) -> str:
         name = match[1]
         return f'<a href="{base}/{name}">{match[0]}</a>' if name in LINKED else match[0]
 
     linked = "".join(
-        piece if piece.startswith("<") else _COMMAND.sub(page, _dialled(piece, numbers))
+        piece if piece.startswith("<") else _COMMAND.sub(page, _dialled(piece, referral))
         for piece in re.split(r"(<[^>]*>)", str(html))
     )
     return Markup(linked)  # noqa: S704 - put together from escaped text and our own tags
 
 
-def with_contacts(html: Markup, contacts: Iterable[Contact]) -> Markup:
+def with_contacts(html: Markup, referral: Referral) -> Markup:
     """Any text in which contacts are named as a sentence names them: their numbers dial, and no other number does."""
-    linked = str(html)
-    for one in contacts:
-        if one.number:
-            brief, number = str(escape(one.brief())), str(escape(one.number))
-            linked = linked.replace(brief, f"{_dialled(number, [one.number])}{brief.removeprefix(number)}")
+    named = sorted((str(escape(one)) for one in {referral.brief(), referral.emergency()}), key=len, reverse=True)
+    pattern = re.compile("|".join(re.escape(one) for one in named))
+    linked = pattern.sub(lambda match: _dialled(match[0], referral), str(html))
     return Markup(linked)  # noqa: S704 - put together from escaped text and our own tags
 
 
@@ -54,22 +52,19 @@ def plain(markdown: str) -> str:
     return _EMPHASIS.sub(r"\2", _LINK.sub(r"\1", markdown))
 
 
-def dialled(number: str) -> str:
-    """A phone number as it is dialled, for a `tel:` link."""
-    return re.sub(r"[^\d+*#]", "", number)
-
-
 def worded(label: str) -> str:
     """A button's label without the picture before it: not every computer has the font, and screen readers read it out."""
     return re.sub(r"^[^\w(]+", "", label) or label
 
 
-def _dialled(piece: str, numbers: Iterable[str]) -> str:
-    known = sorted({one for one in numbers if one}, key=len, reverse=True)
+def _dialled(piece: str, referral: Referral | None) -> str:
+    contacts = () if referral is None else referral.contacts.contacts
+    known = {str(escape(one.number)): one.address for one in contacts if one.number}
     if not known:
         return piece
-    pattern = re.compile(r"(?<![\w+])(" + "|".join(re.escape(str(escape(one))) for one in known) + r")(?!\w)")
-    return pattern.sub(lambda match: f'<a class="tel" href="tel:{dialled(match[1])}">{match[1]}</a>', piece)
+    longest_first = sorted(known, key=len, reverse=True)
+    pattern = re.compile(r"(?<![\w+])(" + "|".join(re.escape(one) for one in longest_first) + r")(?!\w)")
+    return pattern.sub(lambda match: f'<a class="tel" href="{known[match[1]]}">{match[1]}</a>', piece)
 
 
 def _blocks(text: str, *, soft: bool) -> Iterator[Markup]:

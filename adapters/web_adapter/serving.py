@@ -15,40 +15,42 @@ import uvicorn
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
-from adapters.web_adapter.limiting import is_within
+from adapters.web_adapter.guard import HEADER_BYTES
+from adapters.web_adapter.limiting import household, is_within
 from adapters.web_adapter.settings import WebSettings
 from engine.exceptions import ConfigurationError
 
-HEADER_BYTES = 16_384
 PATIENCE_SECONDS = 15.0
 """How long a request may take to arrive, and how long a client may read nothing of an answer."""
 
 
 @dataclass(kw_only=True)
 class Connections:
-    """How many connections are open, overall and from one address. Our proxies hold many people's."""
+    """How many connections are open, overall and from one household. Our proxies hold many people's."""
 
     overall: int
     an_address: int
     proxies: Sequence[ipaddress.IPv4Network | ipaddress.IPv6Network] = ()
     open: int = 0
-    _held: Counter[str] = field(default_factory=Counter)
+    _held: Counter[bytes] = field(default_factory=Counter)
 
     def take(self, address: str) -> bool:
         """Whether one more may be opened; it then counts."""
-        crowded = self._held[address] >= self.an_address and not is_within(address, self.proxies)
+        home = household(address)
+        crowded = self._held[home] >= self.an_address and not is_within(address, self.proxies)
         if crowded or self.open >= self.overall:
             return False
         self.open += 1
-        self._held[address] += 1
+        self._held[home] += 1
         return True
 
     def give_back(self, address: str) -> None:
         """One is closed."""
+        home = household(address)
         self.open -= 1
-        self._held[address] -= 1
-        if not self._held[address]:
-            del self._held[address]
+        self._held[home] -= 1
+        if not self._held[home]:
+            del self._held[home]
 
 
 def protocol(connections: Connections, patience: float = PATIENCE_SECONDS) -> type[asyncio.Protocol]:

@@ -35,6 +35,11 @@ class WebSettings(Strict):
     answer_seconds: float = Field(default=10.0, gt=0, description="how long a page without JavaScript waits")
     requests_a_minute: int = Field(default=600, ge=10, description="of one address")
     posts_a_minute: int = Field(default=40, ge=5, description="of one session")
+    begun_a_minute: int = Field(default=10, ge=1, description="chats that one address may begin")
+    messages_a_minute: int = Field(default=60, ge=5, description="of one address, all of its chats together")
+    refused_a_minute: int = Field(
+        default=20, ge=1, description="requests of one address refused with a page of their own"
+    )
     streams: int = Field(default=1000, ge=1, description="open pages that are told of answers at once, all together")
     streams_an_address: int = Field(default=60, ge=1)
     streams_a_session: int = Field(default=6, ge=1)

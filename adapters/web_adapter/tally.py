@@ -11,9 +11,12 @@ from prometheus_client import CollectorRegistry, Gauge, Histogram, generate_late
 from prometheus_client import Counter as Total
 
 from adapters.chat.showing import Showing
+from engine.types import Outcome
 
 _BOUNDS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 60)
 _MOST = 1_000
+_UNSEEN = frozenset({"/chat", "/press", "/leave", "/forget", "/crisis", "/country", "/events"})
+"""What somebody does in need is not counted apart: who watches the counts would see it happen."""
 
 
 @dataclass(kw_only=True)
@@ -43,12 +46,16 @@ class Tally:
         )
         self._streams = Gauge("cafi_web_streams", "Open pages that are told of answers at once.", registry=one)
         self._referrals = Gauge(
-            "cafi_referrals", "Crisis referrals shown; left out under five.", ["week", "platform"], registry=one
+            "cafi_referrals",
+            "Crisis referrals of weeks that have ended, rounded down to fives.",
+            ["week", "platform"],
+            registry=one,
         )
 
     def page(self, route: str, status: int, seconds: float, *, stream: bool = False) -> None:
         """A request has been answered."""
         self.statuses[f"{status // 100}xx"] += 1
+        route = "other" if any(route.removeprefix("/widget") == one for one in _UNSEEN) else route
         self._requests.labels(route, str(status)).inc()
         if not stream:
             self._page_times.append(seconds)
@@ -59,6 +66,8 @@ class Tally:
         if showing.turn is None:
             return
         review = showing.turn.review
+        if review.outcome is Outcome.FIXED:  # the crisis referral is one, and few others are
+            return
         self.answers[str(review.outcome)] += 1
         self._answered.labels(str(review.outcome)).inc()
         if review.stages:

@@ -10,8 +10,9 @@ from typing import get_args
 from pydantic import model_validator
 
 from adapters.chat.texts import Languages
-from adapters.texts import check_braces, check_keys, read_texts
+from adapters.texts import check_keys, read_texts
 from engine.settings import Strict
+from engine.texts import check_braces
 from engine.urgency.referral import Purpose
 
 _PUT_IN: Mapping[str, frozenset[str]] = {
@@ -26,6 +27,7 @@ _PUT_IN: Mapping[str, frozenset[str]] = {
     "help.country_now": frozenset({"country"}),
     "access.contact": frozenset({"contact"}),
     "errors.code": frozenset({"code"}),
+    "chat.not_sent": frozenset({"emergency"}),
     "chat.paused": frozenset({"emergency"}),
 }
 
@@ -45,6 +47,8 @@ class FrameTexts(Strict):
     help_title: str
     leave: str
     leave_about: str
+    browser_keeps: str
+    browser_clear: str
     footer: str
     close: str
     continue_chat: str
@@ -103,6 +107,7 @@ class ConversationTexts(Strict):
 class HelpTexts(Strict):
     """The contacts, on every page and on one of their own."""
 
+    contacts: str
     lead: str
     always: str
     more: str

@@ -39,6 +39,7 @@ HELP = """\
 You are a member or a moderator of a community on Discord. Commands of the bot begin with /, those of this rehearsal with
 a colon; anything else is asked with /ask.
   :member   :moderator     be the one or the other          :scene crisis   :scene review   :scene pause
+  :colleague               be another moderator, who approves what the first one wrote
   :2            press button 2                              :fill TEXT      fill in the form that has opened
   :say TEXT     write to the bot in the channel             :dm   :channel  go to direct messages, and back
   :wait 61      let minutes pass                            :restart        stop the bot and start it again
@@ -60,7 +61,7 @@ _BOT_MAY = (
 
 @dataclass(kw_only=True)
 class DiscordRehearsal:
-    """A member, a moderator, one bot, and Discord in between."""
+    """A member, two moderators, one bot, and Discord in between."""
 
     settings: CafiSettings
     terminal: Terminal
@@ -90,9 +91,11 @@ class DiscordRehearsal:
         """The community."""
         server = self._server
         self._member, self._moderator = server.person("member"), server.person("moderator")
-        self._guild = server.guild("A community", members=[self._member, self._moderator], bot_permissions=_BOT_MAY)
+        self._colleague = server.person("other moderator")
+        moderators = [self._moderator, self._colleague]
+        self._guild = server.guild("A community", members=[self._member, *moderators], bot_permissions=_BOT_MAY)
         self._channel = server.text_channel(self._guild, "support-info")
-        self._role = server.role(self._guild, "moderators", members=[self._moderator])
+        self._role = server.role(self._guild, "moderators", members=moderators)
         self._theirs = server.text_channel(self._guild, "moderators", private_to=[server.bot, self._role])
         self._person = self._member
 
@@ -111,8 +114,8 @@ class DiscordRehearsal:
             self._interaction(self._slash(line if word.startswith("/") else f"/ask {line}"))
         elif word[1:].isdecimal():
             self._press(int(word[1:]))
-        elif word in {":member", ":moderator"}:
-            self._be(self._member if word == ":member" else self._moderator)
+        elif word in {":member", ":moderator", ":colleague"}:
+            self._be({":member": self._member, ":moderator": self._moderator}.get(word, self._colleague))
         elif word == ":scene":
             await self._scene(SCENES[rest.strip()])
         elif word == ":help":
@@ -175,7 +178,7 @@ class DiscordRehearsal:
     def _where(self) -> Channel | Person:
         if self._at_dm:
             return self._person
-        return self._theirs if self._person is self._moderator else self._channel
+        return self._channel if self._person is self._member else self._theirs
 
     def _slash(self, line: str) -> Interaction:
         """A slash command with its options: `name=value`, or what follows for the first one."""

@@ -11,6 +11,7 @@ from engine.judges.findings import Disagreement, Finding
 from engine.judges.lexicon import Lexicon
 from engine.judges.sentences import clauses, content_count
 from engine.judges.support import SourceIndex, Support, Unit, content_stems
+from engine.memo import once_a_turn
 from engine.text import STOP_WORDS, fold, stem, words
 
 _WORDS = {
@@ -97,7 +98,7 @@ def disagreements(claim: str, support: Support, index: SourceIndex, lexicon: Lex
     yield from departures(refuted, index, lexicon)
 
 
-@lru_cache(maxsize=4096)
+@once_a_turn
 def numbers(folded: str) -> frozenset[str]:
     """Shares ('1 in 3', 'a third' and '33 %' alike) as `r33`, other figures as they are."""
     found: set[str] = set()
@@ -121,7 +122,7 @@ def _value(figure: str) -> float:
     return float(_WORDS[figure]) if figure in _WORDS else float(figure.replace(",", "."))
 
 
-@lru_cache(maxsize=4096)
+@once_a_turn
 def spans(folded: str) -> frozenset[float]:
     """Every length of time that a folded text gives with its number, in days."""
     found: set[float] = set()
@@ -131,6 +132,18 @@ def spans(folded: str) -> frozenset[float]:
     found |= {_value(match[1]) * _DAYS[match[2]] for match in _LOOSE.finditer(folded)}
     found |= {float(_DAYS[match[1]]) for match in _WITHIN.finditer(folded)}
     return frozenset(found)
+
+
+@lru_cache(maxsize=64)
+def _known_numbers(index: SourceIndex) -> frozenset[str]:
+    """The numbers of the sources themselves, which do not change while the program runs."""
+    return numbers(_grouped(index.folded))
+
+
+@lru_cache(maxsize=64)
+def _known_spans(index: SourceIndex) -> frozenset[float]:
+    """Likewise their lengths of time."""
+    return spans(index.folded)
 
 
 def _grouped(folded: str) -> str:
@@ -143,7 +156,7 @@ def _foreign_numbers(claim: str, index: SourceIndex) -> Iterator[str]:
     claimed = numbers(claim := _grouped(claim))
     if not claimed:
         return
-    known = numbers(_grouped(index.folded))
+    known = _known_numbers(index)
     if _OTHERS.search(claim):  # nine in ten who do not is the same figure as one in ten who do
         known |= {f"r{100 - int(one[1:])}" for one in known if one.startswith("r")}
     for number in sorted(claimed - known):
@@ -157,7 +170,7 @@ def _foreign_numbers(claim: str, index: SourceIndex) -> Iterator[str]:
 
 def _foreign_spans(claim: str, index: SourceIndex) -> Iterator[str]:
     """Times whose number may stand in the source, but of another unit: "3 weeks" for "3 months"."""
-    known = spans(index.folded)
+    known = _known_spans(index)
     for days in spans(claim):
         if not _EXAMPLE.search(claim) and not any(abs(days - one) <= _NEAR * max(days, one) for one in known):
             yield f"{days:g} days"

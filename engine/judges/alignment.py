@@ -18,6 +18,7 @@ from engine.judges.findings import Disagreement, Finding
 from engine.judges.lexicon import Lexicon
 from engine.judges.sentences import clauses
 from engine.judges.support import SourceIndex
+from engine.memo import once_a_turn
 from engine.text import STOP_WORDS, stem, words
 
 _CANDIDATES = 4  # clauses of the source that share most words with the claim
@@ -105,7 +106,7 @@ def _places(index: SourceIndex, lexicon: Lexicon) -> tuple[Place, ...]:
     )
 
 
-@lru_cache(maxsize=4096)
+@once_a_turn
 def _parts(folded: str, lexicon: Lexicon) -> tuple[Clause, ...]:
     """A sentence whole, and its clauses where it has several."""
     parts = [part for clause in clauses(folded) for part in clause.split(": ")]
@@ -115,7 +116,7 @@ def _parts(folded: str, lexicon: Lexicon) -> tuple[Clause, ...]:
     return tuple(clause for clause in found if len(clause.tokens) >= _LEAST_SHARED)
 
 
-@lru_cache(maxsize=4096)
+@once_a_turn
 def _pieces(folded: str, lexicon: Lexicon) -> tuple[Clause, ...]:
     """What stands before a condition or an afterthought of a claim, which would hide how closely it follows a source."""
     found = (_clause(piece, lexicon, several=True) for piece in _PIECE.split(folded)) if _PIECE.search(folded) else ()

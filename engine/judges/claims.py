@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
 from engine.judges.lexicon import Lexicon
 from engine.judges.sentences import Classified, Function, classify, content_count
+from engine.memo import once_a_turn
 from engine.text import STOP_WORDS, stem, words
 
 _SMALL = 3
@@ -47,7 +47,7 @@ class Reading:
         return any(one.does(function) for one in self.sentences)
 
 
-@lru_cache(maxsize=64)
+@once_a_turn
 def read(reply: str, lexicon: Lexicon) -> Reading:
     """Take a reply apart; the two judges of a draft share the work."""
     sentences = classify(reply, lexicon)

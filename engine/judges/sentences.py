@@ -16,12 +16,12 @@ from engine.text import STOP_WORDS, fold, words
 
 _MARKER = re.compile(r"[ \t]*(?:[-*•–▪◦](?![-*])|#{1,6}|>|\(?\d{1,3}(?:\.\d{1,3})*[.)])[ \t]+")
 _END = re.compile(
-    r"(?<!\be\.g)(?<!\bi\.e)(?<!\bDr)(?<!\bMr)(?<!\bMrs)(?<!\bMs)(?<!\bvs)(?<!\bSt)(?<!\betc)"
-    r"[.!?…。]+[\"'”’)\]*_]*(?=\s|$)"
+    r"(?<![.!?…。])(?<!\be\.g)(?<!\bi\.e)(?<!\bDr)(?<!\bMr)(?<!\bMrs)(?<!\bMs)(?<!\bvs)(?<!\bSt)(?<!\betc)"
+    r"[.!?…。]++[\"'”’)\]*_]*+(?=\s|$)"
 )
 # Where a sentence of two halves can be parted without grammar: the second half begins a clause of its own.
 _CLAUSE = re.compile(
-    r"\s*;\s*|\s+-+\s+|,?\s+(?:but|however|although|though|because|whereas|since|yet)\b,?"
+    r"(?:(?<!\s)\s++)?;\s*+|(?<!\s)\s++-++\s++|(?:,|(?<!\s))\s++(?:but|however|although|though|because|whereas|since|yet)\b,?"
     r"|,\s+(?=(?:and|so|as|we|it|you|nobody|there|they|these|those|this|that|people|generally|general|some|many|most|"
     r"roughly|usually|normally|typically|mostly|"
     r"in general|the|your|research|studies|experts|a|an|such)\b)"

@@ -63,6 +63,25 @@ def content_stems(folded: str, lexicon: Lexicon) -> list[str]:
     ]
 
 
+def strange_words(text: str, known: Iterable[str], lexicon: Lexicon) -> tuple[str, ...]:
+    """The words of a text, as written, that say something and stand in none of the known texts, as such or as a synonym.
+
+    Figures are words here; what says little in any text is not.
+    """
+    there = {one for each in known for one in _saying(fold(each), lexicon)}
+    found: dict[str, None] = {}
+    for word in words(text):
+        missing = set(_saying(fold(word), lexicon)) - there - lexicon.light
+        if missing:
+            found[word] = None
+    return tuple(found)
+
+
+def _saying(folded: str, lexicon: Lexicon) -> list[str]:
+    figures = [word for word in words(folded) if word[0].isdigit()]
+    return content_stems(folded, lexicon) + figures
+
+
 class SourceIndex:
     """The cited sources of one draft, ready to be searched for support."""
 
@@ -73,7 +92,9 @@ class SourceIndex:
         self.vocabulary = frozenset(self._counts).union(*(unit.context for unit in self.units))
         self._windows: list[tuple[int, ...]] = _windows(self.units)
         self._postings = self._post()
-        self._weights: dict[str, float] = {}
+        # Of the sources' own words alone: a draft's, which may be somebody's, are not kept.
+        self._weights = {one: self._rarity(often) for one, often in self._counts.items()}
+        self._foreign = self._rarity(0)
 
     @cached_property
     def folded(self) -> str:
@@ -114,11 +135,11 @@ class SourceIndex:
         """What a word counts: little where it says little anywhere, more the rarer it is in the source."""
         if stemmed in self._lexicon.light:
             return self._lexicon.thresholds.light
-        if stemmed not in self._weights:
-            total = len(self.units) + 1
-            rarity = math.log(total / (self._counts[stemmed] + 0.5)) / math.log(total / 0.5)
-            self._weights[stemmed] = 0.4 + 0.6 * max(0.0, rarity)
-        return self._weights[stemmed]
+        return self._weights.get(stemmed, self._foreign)
+
+    def _rarity(self, often: int) -> float:
+        total = len(self.units) + 1
+        return 0.4 + 0.6 * max(0.0, math.log(total / (often + 0.5)) / math.log(total / 0.5))
 
     def support(self, claim: str) -> Support:
         """How well a folded claim is supported; a claim without any content word is fully covered."""

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter
 
 from engine.exceptions import KnowledgeBaseError
 from engine.files import line_of, read_text, read_yaml
+from engine.knowledge.belongings import PICTURE_KINDS, belongs, kind_of, stranger, texts_of
 from engine.knowledge.directives import DirectiveKind
 from engine.knowledge.source import Source, read_source
 from engine.text import stems
@@ -20,6 +21,8 @@ from engine.types import Medium
 
 INDEX_CHARACTERS, INDEX_LEAST = 8000, 60
 """Room for all lines of the index together, about 2,000 tokens of every prompt, and the least for one line."""
+
+MEDIA_LIST = Path("media", "media.yaml")
 
 
 class Manifest(BaseModel):
@@ -106,12 +109,13 @@ def scan(folder: Path) -> tuple[KnowledgeBase | None, list[KnowledgeBaseError]]:
                 remedy="Check --kb or the assistant's knowledge_base.",
             )
         ]
-    problems: list[KnowledgeBaseError] = []
+    beside = (folder / "manifest.yaml", folder / "summaries.json", folder / "synonyms.yaml", folder / MEDIA_LIST)
+    problems = [one for path in (*beside, *texts_of(folder)) if (one := stranger(path, folder)) is not None]
     manifest = _manifest(folder, problems)
     summaries = _summaries(folder, problems)
     sources: dict[str, Source] = {}
-    for path in sorted(folder.glob("*.md")):
-        if path.name.casefold() == "readme.md":
+    for path in texts_of(folder):
+        if not belongs(path, folder):
             continue
         source, found = read_source(path, summaries=summaries)
         problems += found
@@ -134,7 +138,7 @@ def scan(folder: Path) -> tuple[KnowledgeBase | None, list[KnowledgeBaseError]]:
 def _manifest(folder: Path, problems: list[KnowledgeBaseError]) -> Manifest:
     path = folder / "manifest.yaml"
     plain = Manifest(name=folder.name, title=folder.name.replace("_", " ").capitalize())
-    if not path.exists():
+    if not belongs(path, folder):
         return plain
     try:
         return read_yaml(path, Manifest, error=KnowledgeBaseError)
@@ -145,7 +149,7 @@ def _manifest(folder: Path, problems: list[KnowledgeBaseError]) -> Manifest:
 
 def _summaries(folder: Path, problems: list[KnowledgeBaseError]) -> dict[str, list[str]]:
     path = folder / "summaries.json"
-    if not path.exists():
+    if not belongs(path, folder):
         return {}
     try:
         data = json.loads(path.read_text(encoding="utf-8-sig"))
@@ -162,9 +166,9 @@ def _summaries(folder: Path, problems: list[KnowledgeBaseError]) -> dict[str, li
 
 
 def _media(folder: Path, problems: list[KnowledgeBaseError]) -> dict[str, Medium]:
-    path = folder / "media" / "media.yaml"
+    path = folder / MEDIA_LIST
     media: dict[str, Medium] = {}
-    if not path.exists():
+    if not belongs(path, folder):
         return media
     try:
         entries = read_yaml(path, list[MediaEntry], error=KnowledgeBaseError)
@@ -173,13 +177,26 @@ def _media(folder: Path, problems: list[KnowledgeBaseError]) -> dict[str, Medium
         return media
     text = read_text(path)
     for number, one in enumerate(entries):
-        file = folder / "media" / one.file
-        if file.is_file():
-            media[one.file] = Medium(file=one.file, path=str(file.resolve()), caption=one.caption, alt=one.alt)
-        else:
+        file = path.parent / one.file
+        wrong, remedy = _wrong_with(one.file, file, folder)
+        if wrong:
             line = line_of(text, (number, "file"))
-            problems.append(KnowledgeBaseError(f"The file {one.file!r} does not exist.", file=path, line=line))
+            problems.append(KnowledgeBaseError(wrong, file=path, line=line, remedy=remedy))
+        else:
+            media[one.file] = Medium(file=one.file, path=str(file.resolve()), caption=one.caption, alt=one.alt)
     return media
+
+
+def _wrong_with(name: str, file: Path, folder: Path) -> tuple[str, str | None]:
+    """Why a file that is listed cannot be shown, and the remedy; nothing where it can."""
+    if kind_of(name) is None:
+        kinds = ", ".join(one[1:] for one in PICTURE_KINDS)
+        return f"{name!r} is no name of a picture.", f"A plain name that ends in one of: {kinds}."
+    if belongs(file, folder):
+        return "", None
+    if file.is_symlink() or file.exists():
+        return f"{name!r} is a link or no plain file.", "Put the picture itself into the folder `media`."
+    return f"The file {name!r} does not exist.", None
 
 
 def dead_links(sources: Mapping[str, Source], media: Mapping[str, Medium], folder: Path) -> list[KnowledgeBaseError]:

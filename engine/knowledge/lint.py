@@ -16,6 +16,7 @@ from statistics import fmean
 from engine.exceptions import KnowledgeBaseError
 from engine.files import line_of, read_text
 from engine.knowledge.base import KnowledgeBase, Manifest, dead_links, scan
+from engine.knowledge.belongings import belongs, texts_of
 from engine.knowledge.case import Case
 from engine.knowledge.finding import Finding, Severity
 from engine.knowledge.limits import LintLimits
@@ -91,8 +92,8 @@ class _Faulty:
     def read(cls, folder: Path) -> _Faulty:
         """Look through every file of a folder."""
         faulty = cls(sources={}, problems=[], missing={})
-        for path in sorted(folder.glob("*.md")):
-            if path.name.casefold() != "readme.md":
+        for path in texts_of(folder):
+            if belongs(path, folder):
                 faulty._add(path)
         return faulty
 

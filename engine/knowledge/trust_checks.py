@@ -8,8 +8,9 @@ from datetime import date, timedelta
 from pathlib import Path
 
 from engine.exceptions import KnowledgeBaseError
-from engine.files import line_of, read_yaml
-from engine.knowledge.base import KnowledgeBase, MediaEntry
+from engine.files import line_of, read_text, read_yaml
+from engine.knowledge.base import MEDIA_LIST, KnowledgeBase, MediaEntry
+from engine.knowledge.belongings import belongs
 from engine.knowledge.case import Case, Check
 from engine.knowledge.directives import DirectiveKind
 from engine.knowledge.finding import Finding, Severity
@@ -82,11 +83,11 @@ TRUST_CHECKS: tuple[Check, ...] = (references, review, links)
 def media(base: KnowledgeBase) -> Iterator[Finding]:
     """Every picture says in words what it shows, and some source shows it."""
     folder = base.folder / "media"
-    path = folder / "media.yaml"
-    entries = _entries(path)
+    path = base.folder / MEDIA_LIST
+    entries = _entries(path) if belongs(path, base.folder) else []
     if entries is None:
         return
-    text = path.read_text(encoding="utf-8-sig") if path.exists() else ""
+    text = read_text(path) if entries else ""
     shown = {file for source in base.sources.values() for file in source.shown_files()}
     for number, one in enumerate(entries):
         alt = squash(one.alt)
@@ -106,8 +107,6 @@ def media(base: KnowledgeBase) -> Iterator[Finding]:
 
 def _entries(path: Path) -> list[MediaEntry] | None:
     """The pictures listed; None where the list cannot be read, which is reported elsewhere."""
-    if not path.exists():
-        return []
     try:
         return read_yaml(path, list[MediaEntry], error=KnowledgeBaseError)
     except KnowledgeBaseError:

@@ -15,7 +15,7 @@ from engine.text import squash
 from engine.types import Basis, Decision, Draft, Verdict
 
 _NUMBERED = re.compile(r"^([ \t]*)\d{1,3}([.)][ \t]+)")
-_BARE_MARKER = re.compile(r"^[ \t]*(?:[-*•–▪◦>]|#{1,6}|\(?\d{1,3}(?:\.\d{1,3})*[.)])?[ \t*_\"'”’)\]]*$")
+_BARE_MARKER = re.compile(r"^[ \t]*+(?:[-*•–▪◦>]|#{1,6}|\(?\d{1,3}(?:\.\d{1,3})*[.)])?[ \t*_\"'”’)\]]*+$")
 _SAYS_LITTLE = (
     Function.QUESTION,
     Function.OFFER,

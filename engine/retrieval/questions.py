@@ -8,10 +8,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import islice
 
 from engine.text import STOP_WORDS, fold, sentences, words
 
 MOST_PARTS = 6
+_MOST_BORDERS = 16
+"""At each the whole rest is looked at; somebody may send a thousand."""
 
 # Words that are no stop words to the judges but say nothing about the subject of a question.
 _FILLERS = """
@@ -34,13 +37,13 @@ _ASKING = (
     r"|were|will|would|has|have|may|might|must|isn't|aren't|don't|doesn't|can't|won't|shouldn't|any)"
 )
 _JOINED = re.compile(
-    rf"(?:[,;:]\s*|\s+[-–—]+\s+|\s+)(?:and|but|or|&|\+|plus|then|also|so)"
+    rf"(?:[,;:]\s*+|(?<!\s)\s++(?:[-–—]++\s++)?)(?:and|but|or|&|\+|plus|then|also|so)"
     rf"(?:\s+(?:also|then|if so|again))?[,:]?\s+(?={_ASKING}\b)",
     re.I,
 )
 _COMMA = re.compile(rf"[,;]\s+(?={_ASKING}\s+\w+\s+\w+)", re.I)
 _ASIDE = re.compile(
-    r"(?:[,;.]\s*|\s+)(?:and\s+|but\s+)?(?:also|plus|another thing|one more thing|by the way|btw|ps"
+    r"(?:[,;.]\s*+|(?<!\s)\s++)(?:and\s+|but\s+)?(?:also|plus|another thing|one more thing|by the way|btw|ps"
     r"|second(?:ly)?|finally|oh and)"
     r"\b[,:]?\s+",
     re.I,
@@ -48,13 +51,13 @@ _ASIDE = re.compile(
 _LEADING = re.compile(
     r"^(?:(?:and|but|or|also|plus|then|so|oh|well|ok|btw|by the way|secondly|finally)\b[,:]?\s+)+", re.I
 )
-_HARD = re.compile(r"\?+[!?]*\s*|;\s+|!+\s+|\s*\|\s*|\s+/\s+|\n+")
+_HARD = re.compile(r"\?+[!?]*\s*|;\s+|(?<!!)!++\s++|(?:(?<!\s)\s++)?\|\s*+|(?<!\s)\s++/\s++|\n+")
 _TOPICS = re.compile(
     r"^(?:please\s+)?(?:(?:can|could) you\s+)?(?:tell me|talk|explain|info(?:rmation)?|questions?"
     r"|more|something|advice|i (?:want|need) to know|what)\s+(?:more\s+)?(?:about|on)\s+(?P<list>.+)$",
     re.I,
 )
-_BETWEEN_TOPICS = re.compile(r"\s*,\s*(?:and\s+)?|\s+(?:and|&|\+|as well as)\s+", re.I)
+_BETWEEN_TOPICS = re.compile(r"(?:(?<!\s)\s++)?,\s*+(?:and\s+)?|(?<!\s)\s++(?:and|&|\+|as well as)\s++", re.I)
 _BACK_POINTING = frozenset(("it", "this", "that", "them", "these", "those", "its", "one"))
 
 
@@ -131,10 +134,10 @@ def _clauses(text: str, subjects: Subjects) -> list[str]:
 
 
 def _cut(clause: str, border: re.Pattern[str], subjects: Subjects) -> list[str]:
-    """Cut at a border, but only between pieces that each have a subject of their own."""
+    """Cut at a border, but only between pieces that each have a subject of their own; at the first borders of many."""
     pieces: list[str] = []
     start = 0
-    for match in border.finditer(clause):
+    for match in islice(border.finditer(clause), _MOST_BORDERS):
         if subjects(clause[start : match.start()]) and subjects(clause[match.end() :]):
             pieces.append(clause[start : match.start()].strip())
             start = match.end()

@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from engine.knowledge.base import KnowledgeBase
+from engine.knowledge.belongings import belongs
+from engine.memo import one_turn
 from engine.retrieval.index import Index, build
 from engine.retrieval.meaning import Meaning
 from engine.retrieval.protocol import Hit, Retriever
@@ -100,7 +102,7 @@ class Search(Retriever):
         Without `vectors`, as for a knowledge base in another language than theirs, words alone decide.
         """
         used, own = synonyms or Synonyms(), knowledge_base.folder / "synonyms.yaml"
-        used = used.joined_with(Synonyms.load(own)) if own.is_file() else used
+        used = used.joined_with(Synonyms.load(own)) if belongs(own, knowledge_base.folder) else used
         reader = Reader(used)
         with _no_collection():
             index = build(knowledge_base, reader)
@@ -112,8 +114,9 @@ class Search(Retriever):
 
     def search(self, question: str, top: int = 3) -> tuple[Hit, ...]:
         """At most `top` hits, best first, each source once; empty when nothing fits."""
-        parts, searched = self._searched(question)
-        return self._merge(parts, searched)[: max(0, top)]
+        with one_turn():
+            parts, searched = self._searched(question)
+            return self._merge(parts, searched)[: max(0, top)]
 
     def explain(self, question: str) -> Explanation:
         """Search and say why."""

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from typing import TypeAlias
 
 from rapidfuzz import process
 from rapidfuzz.distance import OSA
 
+from engine.memo import once_a_turn
 from engine.text import STOP_WORDS, stem
 
 SHORTEST = 4
@@ -56,6 +58,9 @@ def sound(word: str) -> str:
     return word
 
 
+_Lengths: TypeAlias = tuple[list[int], list[str]]
+
+
 class Spelling:
     """Corrects single folded words.
 
@@ -65,13 +70,15 @@ class Spelling:
     def __init__(self, known: Mapping[str, int], clinical: Iterable[str] = (), also_right: Iterable[str] = ()) -> None:
         self._clinical = frozenset(clinical)
         right = {*known, *also_right, *self._clinical, *STOP_WORDS}
+        self._spelt: dict[int, _Lengths] = {}
+        self._heard: dict[int, _Lengths] = {}
+        self.nearest = once_a_turn(self._nearest)
         candidates = {word for word in (*right, *ordinary_words()) if len(word) >= SHORTEST and word.isalpha()}
         self._times = known
         self._right = frozenset(right)
         self._stems = frozenset(stem(word) for word in self._right)
         self._candidates = sorted(word for word in candidates if word not in STOP_WORDS)
         self._sounds = [sound(word) for word in self._candidates]
-        self._corrected: dict[str, str] = {}
 
     def is_right(self, word: str) -> bool:
         """Whether a word is known here or an everyday one, in this or another ending."""
@@ -81,23 +88,16 @@ class Spelling:
         """The word that was meant, or the word itself where that is not plain."""
         if len(word) < SHORTEST or len(word) > 24 or not word.isalpha() or self.is_right(word):
             return word
-        if word not in self._corrected:
-            if len(self._corrected) > 5000:
-                self._corrected.clear()
-            self._corrected[word] = self._nearest(word)
-        return self._corrected[word]
+        return self.nearest(word)
 
     def _nearest(self, word: str) -> str:
         best, best_likeness = word, 0.0
-        by_letters = process.extract(
-            word, self._candidates, scorer=OSA.normalized_similarity, limit=8, score_cutoff=LIKENESS - 0.15
-        )
-        by_sound = process.extract(
-            sound(word), self._sounds, scorer=OSA.normalized_similarity, limit=8, score_cutoff=0.8
-        )
-        for place in {place for _, _, place in (*by_letters, *by_sound)}:
+        by_letters = self._alike(word, self._candidates, LIKENESS - 0.15, self._spelt)
+        heard = sound(word)
+        by_sound = self._alike(heard, self._sounds, 0.8, self._heard)
+        for place in {*by_letters, *by_sound}:
             candidate = self._candidates[place]
-            likeness = self._likeness(word, candidate, self._sounds[place])
+            likeness = self._likeness(word, heard, candidate, self._sounds[place])
             if (likeness, self._times.get(candidate, 0), candidate) > (
                 best_likeness,
                 self._times.get(best, 0),
@@ -106,9 +106,21 @@ class Spelling:
                 best, best_likeness = candidate, likeness
         return best if best_likeness >= LIKENESS else word
 
-    def _likeness(self, word: str, candidate: str, candidate_sound: str) -> float:
+    def _alike(self, wanted: str, among: Sequence[str], least: float, known: dict[int, _Lengths]) -> list[int]:
+        """The places of the most alike; `known`: those of ours whose length lets them be, by the length wanted."""
+        size = len(wanted)
+        if size not in known:
+            # As many letters as two words differ in length they differ in at the least.
+            fits = [least * max(size, len(one)) <= min(size, len(one)) + 1e-9 for one in among]
+            places = [place for place, fitting in enumerate(fits) if fitting]
+            known[size] = places, [among[place] for place in places]
+        places, words = known[size]
+        scorer = OSA.normalized_similarity
+        found = process.extract(wanted, words, scorer=scorer, limit=8, score_cutoff=least)
+        return [places[at] for _, _, at in found]
+
+    def _likeness(self, word: str, heard: str, candidate: str, candidate_sound: str) -> float:
         """By letters and sound; 0 where too many letters differ for a word of this length."""
-        heard = sound(word)
         near_sound = OSA.normalized_similarity(heard, candidate_sound)
         distance = OSA.distance(word, candidate)
         allowed = 1 if len(word) <= 5 else 2 if len(word) <= 8 or near_sound < 0.8 else 3

@@ -9,6 +9,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from engine.memo import once_a_turn
 from engine.retrieval.questions import FILLERS
 from engine.retrieval.synonyms import Match, Synonyms
 from engine.text import STOP_WORDS, fold, stem
@@ -21,8 +22,6 @@ INSIDE_PHRASE = 0.6
 """How much one word of a phrase counts for the phrase."""
 FILLER = 0.15
 """How much a word counts that says nothing about a subject."""
-
-MOST_WORDS = 20_000
 
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 _GROUP = re.compile(r"zqx([0-9]+)qz")
@@ -82,7 +81,7 @@ class Reader:
 
     def __init__(self, synonyms: Synonyms) -> None:
         self.synonyms = synonyms
-        self._words: dict[str, Unit | None] = {}
+        self._words = once_a_turn(lambda: dict[str, Unit | None]())
 
     def read(self, found: Sequence[str]) -> Reading:
         """Read a text given as folded words."""
@@ -106,12 +105,10 @@ class Reader:
         return tuple({unit.alternatives: unit for unit in units}.values())
 
     def _word(self, reading: Reading, place: int) -> Unit | None:
-        word = reading.words[place]
-        if word not in self._words:
-            if len(self._words) > MOST_WORDS:
-                self._words.clear()
-            self._words[word] = self._phrase(reading, place, place + 1)
-        return self._words[word]
+        word, known = reading.words[place], self._words()
+        if word not in known:
+            known[word] = self._phrase(reading, place, place + 1)
+        return known[word]
 
     def _phrase(self, reading: Reading, start: int, end: int) -> Unit | None:
         inside = [one for one in reading.matches if start <= one.start and one.start + one.length <= end]

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from engine.exceptions import ConfigurationError
 from engine.files import read_text
+from engine.memo import once_a_turn
 from engine.text import stem
 
 REMEDY = "Put back the file that came with this version, or make one with `python -m evaluation.word_vectors`."
@@ -27,8 +28,6 @@ ENDINGS = ("", "e", "s", "y", "ing", "ed", "ion")
 
 AT_ONCE = 256
 """Texts that are summed at once, few enough for a processor's cache."""
-MOST_UNKNOWN = 20_000
-"""Words without a vector that are remembered as such."""
 
 Floats = NDArray[np.float32]
 Bytes = NDArray[np.int8]
@@ -96,14 +95,15 @@ class _Places(dict[str, int]):
     def __init__(self, pairs: Iterable[tuple[str, int]]) -> None:
         super().__init__(pairs)
         self.count = len(self)
+        self._near = once_a_turn(self._nearest)
 
     def __missing__(self, word: str) -> int:
+        return self._near(word)
+
+    def _nearest(self, word: str) -> int:
         root = stem(word)
         forms = (self.get(root + ending, self.count) for ending in ENDINGS)
-        found = next((form for form in forms if form != self.count), self.count)
-        if len(self) < self.count + MOST_UNKNOWN:
-            self[word] = found
-        return found
+        return next((form for form in forms if form != self.count), self.count)
 
 
 def write(vectors: WordVectors, file: Path) -> None:

@@ -7,9 +7,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date
-from functools import cached_property
 from pathlib import Path
-from types import MappingProxyType
 from typing import Literal
 
 from pydantic import Field, model_validator
@@ -18,6 +16,7 @@ from engine.exceptions import ConfigurationError
 from engine.files import read_yaml
 from engine.saying import agrees
 from engine.settings import Strict
+from engine.texts import check_braces
 from engine.types import DangerAnswer, Kind
 
 OLD_DAYS = 365
@@ -26,49 +25,94 @@ OLD_DAYS = 365
 _PLACEHOLDER = re.compile(r"(\d)\1{3,}|.*(\d)\2{5,}.*|12345|.*(?:123456|987654).*|.*55501\d\d|\D*")
 _STAND_IN = re.compile(r"\b(?:todo|tbd|tba|fixme|example|placeholder|your number|x{2,})\b|[xX?]{3,}|<|\{", re.I)
 
+ANYWHERE = "international"
+"""The contacts for everybody of whom it is not known where they are."""
+_PUT_IN: Mapping[str, frozenset[str]] = {
+    "call": frozenset({"emergency", "or_line"}),
+    "call_about": frozenset({"emergency", "or_line"}),
+    "or_line": frozenset({"line"}),
+    "first_person": frozenset({"call", "opening"}),
+    "third_person": frozenset({"call"}),
+    **dict.fromkeys(("repeat", "concern", "declined", "safe_noted"), frozenset({"contacts"})),
+    "line": frozenset({"title", "reach"}),
+    "send": frozenset({"word"}),
+}
 Purpose = Literal["emergency", "medical", "listening", "text", "family", "directory"]
 
 
 class Contact(Strict):
     """One place to turn to.
 
-    `number` is dialled as written, or `link` opened; `verified_on` is empty until somebody has checked it.
+    `name` is its own, in every language. `what` it is, `about` (what one must know before one calls) and a `link` that is
+    no address are English, and said in the reader's language by the texts. `number` is dialled as written; `send`: the
+    word that is texted to it. `verified_on` is empty until somebody has checked it.
     """
 
-    name: str = Field(min_length=2)
+    name: str = ""
+    what: str = ""
     number: str = ""
+    send: str = ""
     link: str = ""
+    about: str = ""
     languages: tuple[str, ...] = ()
     hours: str = ""
     purpose: Purpose
     verified_on: date | None = None
 
-    def line(self, hours: Mapping[str, str] = MappingProxyType({})) -> str:
-        """The contact as one line of text. `hours`: what is said of hours, in the reader's language."""
-        reach, said = self.number or self.link, hours.get(self.hours, self.hours)
-        return f"{self.name}: {reach}" + (f" ({said})" if said else "")
+    @model_validator(mode="after")
+    def _named(self) -> Contact:
+        if len(self.key) < 2:
+            raise ValueError("a contact needs a name, or what it is")
+        return self
 
-    def brief(self) -> str:
-        """The contact inside a sentence, the number first."""
-        name = self.name.split(" (")[0]
-        return f"{self.number} ({name})" if self.number else f"{name}: {self.link}"
+    @property
+    def key(self) -> str:
+        """What it is called in a list of contacts, in the words of its file."""
+        return self.name or self.what
+
+    @property
+    def address(self) -> str:
+        """Where a device turns to: `tel:`, `sms:` or `https:`; empty for a place that one goes to."""
+        if self.number:
+            return f"{'sms' if self.purpose == 'text' else 'tel'}:{re.sub(r'[^0-9+*#]', '', self.number)}"
+        if "." in self.link and " " not in self.link:
+            return f"https://{self.link.removeprefix('https://')}"
+        return ""
 
 
 class CountryContacts(Strict):
-    """The contacts of one country, the most urgent first. `note` says what a reader must know about them."""
+    """The contacts of one country, the most urgent first. `note` says what a reader must know about them, in English."""
 
     country: str
     name: str
     note: str = ""
     contacts: tuple[Contact, ...] = Field(min_length=1)
 
-    def first(self, *purposes: Purpose) -> Contact:
-        """The first contact with the first of the purposes that has one; else the first contact of all."""
-        for purpose in purposes:
+    @property
+    def emergency(self) -> Contact:
+        """The first contact for emergencies; every country that was read from a file has one."""
+        return next((one for one in self.contacts if one.purpose == "emergency"), self.contacts[0])
+
+    @property
+    def line(self) -> Contact | None:
+        """Whom one can call besides: somebody who listens, else a doctor; None where there is only the emergency number."""
+        for purpose in ("listening", "medical"):
             for contact in self.contacts:
-                if contact.purpose == purpose:
+                if contact.purpose == purpose and contact.number:
                     return contact
-        return self.contacts[0]
+        return None
+
+
+class OwnTexts(Strict):
+    """What is said for one country in other words than for the rest. Its numbers are those of the country's contacts.
+
+    `emergency` and `contacts` stand inside other sentences.
+    """
+
+    call: str
+    call_about: str
+    emergency: str = ""
+    contacts: str = ""
 
 
 class Buttons(Strict):
@@ -81,14 +125,18 @@ class Buttons(Strict):
 
 
 class ReferralTexts(Strict):
-    """The fixed sentences about danger in one language; {emergency}, {listening}, {contacts} are put in.
+    """The fixed sentences about danger in one language; what braces name is put in. None says that a danger is there.
 
-    `openings` take up what was told, by kind; `checks` are the check question, by kind; none says that a danger is there.
-    `safe_question` ends the referral; `answers`: few words that answer either question; `declined`: said after a no.
-    `hours`: what the countries' files say of hours, in this language; `countries`: their names by code. What is not in
-    these stays as it is there.
+    `openings` take up what was told, `checks` are the check question, both by kind; `safe_question` is asked with the
+    line; `answers`: few words that answer the question or say that the person is safe; `declined`: said after a no.
+    `call` and `call_about` say whom to call, for oneself and about somebody else; `own` says it for one country. `hours`,
+    `phrases`, `languages` and `countries` are what the countries' files say, in this language; what is not in them stays
+    as it is there.
     """
 
+    call: str
+    call_about: str
+    or_line: str
     openings: dict[Kind, str]
     first_person: str
     third_person: str
@@ -100,18 +148,38 @@ class ReferralTexts(Strict):
     safe_noted: str
     buttons: Buttons
     answers: dict[DangerAnswer, tuple[str, ...]]
+    ask_country: str
+    rather_not: str
+    another_country: str
+    more_countries: str
+    line: str
+    between: str
+    send: str
+    own: dict[str, OwnTexts] = Field(default_factory=dict)
     hours: dict[str, str] = Field(default_factory=dict)
+    phrases: dict[str, str] = Field(default_factory=dict)
+    languages: dict[str, str] = Field(default_factory=dict)
     countries: dict[str, str] = Field(default_factory=dict)
 
     @model_validator(mode="after")
-    def _is_whole(self) -> ReferralTexts:
-        if lacking := [kind.value for kind in Kind if kind not in self.openings]:
-            raise ValueError(f"openings lacks {lacking[0]!r}")
-        if Kind.UNCLEAR not in self.checks:
-            raise ValueError("checks lacks 'unclear'")
-        if lacking := [one.value for one in DangerAnswer if not self.answers.get(one)]:
-            raise ValueError(f"answers lacks {lacking[0]!r}")
+    def _whole(self) -> ReferralTexts:
+        check_braces(self.model_dump(), _PUT_IN)
+        lacking = [f"openings.{kind}" for kind in Kind if kind not in self.openings]
+        lacking += [] if Kind.UNCLEAR in self.checks else ["checks.unclear"]
+        lacking += [f"answers.{one}" for one in DangerAnswer if not self.answers.get(one)]
+        if lacking:
+            raise ValueError(f"{lacking[0]} is missing")
         return self
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Line:
+    """A contact as the reader reads it: what it is called, where it is reached, and what is said of it."""
+
+    contact: Contact
+    title: str
+    reach: str
+    details: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -120,30 +188,40 @@ class Referral:
 
     contacts: CountryContacts
     texts: ReferralTexts
+    language: str = "en"
 
     def full(self, *, kind: Kind = Kind.UNCLEAR, third_person: bool = False) -> str:
-        """The whole text: it takes up what was told, names the help in its first line, and asks; every contact follows."""
+        """The whole text: its first sentence names the help, then it takes up what was told; every contact follows."""
+        call = self._own.call_about if third_person else self._own.call
         text = self.texts.third_person if third_person else self.texts.first_person
-        said = text.format(
-            emergency=self.contacts.first("emergency").brief(),
-            listening=self.contacts.first("listening", "directory", "medical").brief(),
-        )
-        opening = self.texts.openings[Kind.UNCLEAR if third_person else kind]
-        asked = "" if third_person else f"\n{self.texts.safe_question}"
-        return f"{opening} {said}\n{self.listed()}{asked}"
+        called = call.format(emergency=self.contacts.emergency.number, or_line=self._or_line)
+        return f"{text.format(call=called, opening=self.texts.openings[kind])}\n{self.listed()}"
 
     def listed(self) -> str:
         """The contacts alone, for somebody who only looks them up."""
-        lines = [f"- {contact.line(self.texts.hours)}" for contact in self.contacts.contacts]
-        return "\n".join((*lines, *([self.contacts.note] if self.contacts.note else [])))
+        lines = [
+            f"- {self.texts.line.format(title=one.title, reach=one.reach)}"
+            + (f" ({one.details})" if one.details else "")
+            for one in self.lines()
+        ]
+        return "\n".join((*lines, *([self.note] if self.note else [])))
+
+    def lines(self) -> tuple[Line, ...]:
+        """Every contact, in the reader's language."""
+        return tuple(self._line(one) for one in self.contacts.contacts)
+
+    @property
+    def note(self) -> str:
+        """What a reader must know about the contacts."""
+        return self._phrase(self.contacts.note)
 
     def repeated(self) -> str:
         """One line, for when the whole text was shown a moment ago."""
-        return f"{self.texts.repeat.format(contacts=self._short())} {self.texts.safe_question}"
+        return f"{self.texts.repeat.format(contacts=self.brief())} {self.texts.safe_question}"
 
     def concern(self) -> str:
         """One line below an answer."""
-        return self.texts.concern.format(contacts=self._short())
+        return self.texts.concern.format(contacts=self.brief())
 
     def check(self, kind: Kind = Kind.UNCLEAR) -> str:
         """The check question: one calm, direct sentence."""
@@ -151,19 +229,62 @@ class Referral:
 
     def declined(self) -> str:
         """What is said to somebody who has answered it with no."""
-        return self.texts.declined.format(contacts=self._short())
+        return self.texts.declined.format(contacts=self.brief())
 
     def safe_noted(self) -> str:
         """One line after somebody has said that they are safe: the contacts stay in view."""
-        return self.texts.safe_noted.format(contacts=self._short())
+        return self.texts.safe_noted.format(contacts=self.brief())
+
+    def emergency(self) -> str:
+        """Whom to call in an emergency, inside a sentence."""
+        return self._own.emergency or self._named(self.contacts.emergency)
 
     def brief(self) -> str:
-        """The first contacts inside a sentence."""
-        return self._short()
+        """The first contacts, inside a sentence."""
+        if self._own.contacts or self._own.emergency:
+            return self._own.contacts or self._own.emergency
+        chosen = (self.contacts.emergency, self.contacts.line)
+        return self.texts.between.join(self._named(one) for one in chosen if one is not None)
 
-    def _short(self) -> str:
-        chosen = (self.contacts.first("emergency"), self.contacts.first("listening", "directory", "medical"))
-        return "; ".join(contact.brief() for contact in dict.fromkeys(chosen))
+    @property
+    def _own(self) -> OwnTexts:
+        ours = OwnTexts(call=self.texts.call, call_about=self.texts.call_about)
+        return self.texts.own.get(self.contacts.country, ours)
+
+    @property
+    def _or_line(self) -> str:
+        line = self.contacts.line
+        return "" if line is None else self.texts.or_line.format(line=self._named(line))
+
+    def _named(self, contact: Contact) -> str:
+        """A contact inside a sentence, the number first; an emergency number has a name only for those who speak there."""
+        foreign = contact.purpose == "emergency" and not self._native(contact)
+        name = "" if foreign and contact.what else contact.name
+        return f"{contact.number} ({name or self._phrase(contact.what)})"
+
+    def _native(self, contact: Contact) -> bool:
+        return contact.languages[:1] == (self.language,)
+
+    def _phrase(self, said: str) -> str:
+        return self.texts.phrases.get(said, said)
+
+    def _line(self, contact: Contact) -> Line:
+        what = self._phrase(contact.what)
+        # A Norwegian knows what a legevakt is, and a Frenchman what the SAMU does.
+        known = what.casefold() == contact.name.casefold() or (contact.purpose == "emergency" and self._native(contact))
+        told = "" if known else what
+        capital = what[:1].upper() + what[1:]
+        title = f"{contact.name} ({told})" if contact.name and told else contact.name or capital
+        spoken = () if contact.languages == (self.language,) else contact.languages
+        details = (
+            self.texts.send.format(word=contact.send) if contact.send else "",
+            self._phrase(contact.about),
+            self.texts.hours.get(contact.hours, contact.hours),
+            ", ".join(self.texts.languages.get(one, one) for one in spoken),
+        )
+        reach = contact.number or self._phrase(contact.link)
+        said = self.texts.between.join(one for one in details if one)
+        return Line(contact=contact, title=title, reach=reach, details=said)
 
 
 @dataclass(frozen=True)
@@ -178,18 +299,21 @@ class Referrals:
     def choose(self, country: str | None = None, language: str | None = None) -> Referral:
         """The referral for what a person has set; what there is no data for falls back to the operator's choice."""
         contacts = self.countries.get(country or self.country) or self.countries[self.country]
-        return Referral(contacts=contacts, texts=self.texts.get(language or self.language) or self.texts[self.language])
-
-    @cached_property
-    def names(self) -> dict[str, str]:
-        """Country codes and names by name, for choosing."""
-        return {code: contacts.name for code, contacts in sorted(self.countries.items(), key=lambda one: one[1].name)}
+        known = language if language and language in self.texts else self.language
+        return Referral(contacts=contacts, texts=self.texts[known], language=known)
 
     def names_in(self, language: str | None) -> dict[str, str]:
-        """The same in a language; an accent does not change a name's place."""
+        """Country codes and names in a language, by name; an accent does not change a name's place."""
         known = self.choose(None, language).texts.countries
-        names = ((code, known.get(code, name)) for code, name in self.names.items())
-        return dict(sorted(names, key=lambda one: unicodedata.normalize("NFKD", one[1])))
+        names = ((code, known.get(code, contacts.name)) for code, contacts in self.countries.items())
+        return dict(sorted(names, key=lambda one: _plain(one[1])))
+
+    def offered(self, language: str | None) -> dict[str, str]:
+        """The same for choosing: last, what is right for everybody whose country is not among them."""
+        names = self.names_in(language)
+        if names.pop(ANYWHERE, None) is None:
+            return names
+        return {**names, ANYWHERE: self.choose(None, language).texts.another_country}
 
     def answer(self, message: str, *answers: DangerAnswer) -> DangerAnswer | None:
         """Which of these answers a message is, in a few words of any language; None for whatever says more."""
@@ -197,13 +321,18 @@ class Referrals:
         return next((one for one, text in every if agrees(message, text.answers[one])), None)
 
     def find(self, said: str) -> str | None:
-        """The code of a country somebody names, by code or name; None where there is no data for it."""
-        wanted = said.strip().casefold()
-        codes = {"gb": "uk", "en": "uk", "usa": "us", "int": "international"}
-        for code, name in self.names.items():
-            if wanted in {code, name.casefold()}:
-                return code
-        return codes.get(wanted)
+        """The code of a country somebody names, by code or by its name in any language; None where there is no data."""
+        wanted = _plain(said.strip())
+        codes = {"gb": "uk", "en": "uk", "usa": "us", "int": ANYWHERE}
+        named = {_plain(name): code for one in self.texts for code, name in self.names_in(one).items()}
+        code = wanted if wanted in self.countries else named.get(wanted) or codes.get(wanted)
+        return code if code in self.countries else None
+
+
+def _plain(name: str) -> str:
+    """A name without its accents and capitals."""
+    split = unicodedata.normalize("NFKD", name)
+    return "".join(one for one in split if not unicodedata.combining(one)).casefold()
 
 
 def load_referrals(folder: Path, country: str, language: str = "en") -> Referrals:
@@ -216,6 +345,9 @@ def load_referrals(folder: Path, country: str, language: str = "en") -> Referral
                 f"There are no contacts for {chosen!r}." if known is countries else f"There is no text in {chosen!r}."
             )
             raise ConfigurationError(problem, file=folder, key=key, remedy=f"Use one of: {', '.join(known)}.")
+    for code, said in texts.items():
+        for fault in foreign_numbers(said, countries, folder / "texts" / f"{code}.yaml"):
+            raise fault
     return Referrals(countries=countries, texts=texts, country=country.casefold(), language=language)
 
 
@@ -236,7 +368,7 @@ def faults(contacts: CountryContacts, path: Path) -> list[ConfigurationError]:
             found.append(_fault("The contact has neither number nor link.", path, contact))
         elif contact.number and digits != "000" and _PLACEHOLDER.fullmatch(digits):
             found.append(_fault("The number is a placeholder.", path, contact))
-        elif _STAND_IN.search(f"{contact.name} {contact.number} {contact.link}"):
+        elif _STAND_IN.search(f"{contact.name} {contact.what} {contact.number} {contact.link}"):
             found.append(_fault("The contact is a placeholder.", path, contact))
     if not any(contact.purpose == "emergency" for contact in contacts.contacts):
         problem = "No contact has the purpose 'emergency'."
@@ -244,9 +376,26 @@ def faults(contacts: CountryContacts, path: Path) -> list[ConfigurationError]:
     return found
 
 
+def foreign_numbers(
+    texts: ReferralTexts, countries: Mapping[str, CountryContacts], path: Path
+) -> list[ConfigurationError]:
+    """Sentences of a country's own with a number that is not among its contacts, as after a number was changed in one place."""
+    found = []
+    for country, own in texts.own.items():
+        if country not in countries:
+            continue
+        known = countries[country].contacts
+        numbers = sorted((re.escape(one.number) for one in known if one.number), key=len, reverse=True)
+        for key, said in own.model_dump().items():
+            if re.search(r"\d", re.sub("|".join(numbers) or r"(?!)", "", said)):
+                problem, remedy = "It names a number that is not among the country's contacts.", "Use theirs."
+                found.append(ConfigurationError(problem, file=path, key=f"own.{country}.{key}", remedy=remedy))
+    return found
+
+
 def _fault(problem: str, path: Path, contact: Contact) -> ConfigurationError:
     remedy = "Put in the real one; no referral is better than a wrong one, so CAFI does not start."
-    return ConfigurationError(problem, file=path, key=contact.name, remedy=remedy)
+    return ConfigurationError(problem, file=path, key=contact.key, remedy=remedy)
 
 
 def warnings(
@@ -262,4 +411,4 @@ def warnings(
             problem, remedy = f"Last verified more than {days} days ago.", "Check it again."
         else:
             continue
-        yield ConfigurationError(problem, file=path, key=contact.name, remedy=remedy)
+        yield ConfigurationError(problem, file=path, key=contact.key, remedy=remedy)

@@ -7,13 +7,17 @@ import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from secrets import token_hex
 
 import pytest
 from typer.testing import CliRunner, Result
 
 from adapters.storage.keyring_file import from_texts, load, save
 from adapters.storage.sealing import Keyring, Secret
+from bots.chats import Chats
 from bots.cli import app
+from bots.compose import Application
+from bots.settings import CafiSettings, StorageSettings
 from tests.storage import ANNA, database_in, state, store_over
 
 RUNNER = CliRunner()
@@ -71,7 +75,7 @@ def test_a_secret_is_exchanged_without_losing_a_chat(folder: Path) -> None:
     save(folder / "secret.json", old)
     written(folder, old)
     done = secret(folder, "rotate")
-    assert done.exit_code == 0 and "Restart CAFI" in done.output
+    assert done.exit_code == 0 and "Start CAFI" in done.output
     keyring = load(folder / "secret.json")
     assert keyring.former == (old.current,) and keyring.current != old.current
     assert "0." in secret(folder, "prune").output
@@ -88,7 +92,7 @@ def test_a_secret_is_exchanged_without_losing_a_chat(folder: Path) -> None:
 
 def test_a_secret_of_the_environment_is_not_changed_but_told_how(folder: Path) -> None:
     """Rotation prints what to set, and these settings read what lies under the former secret."""
-    old = "o" * 40
+    old = token_hex(32)
     done = secret(folder, "rotate", environment={"CAFI_SESSIONS__SECRET": old})
     assert done.exit_code == 0 and old not in done.output
     new = done.output.split("CAFI_SESSIONS__SECRET=")[1].split()[0]
@@ -147,3 +151,77 @@ def test_a_damaged_database_stops_the_start_with_one_clear_message(folder: Path)
     done = begun(folder)
     assert done.exit_code == 1
     assert "cafi.db: The database is damaged. Stop CAFI" in done.output and "Traceback" not in done.output
+
+
+# --- Where the secret lies --------------------------------------------------------------------------------------------
+
+
+def checked(folder: Path) -> list[dict[str, str]]:
+    """The warnings of `cafi check` about files of this folder, or about the secret."""
+    done = RUNNER.invoke(app, ["check", "--json", "--config", str(folder / "cafi.yaml")])
+    found = [
+        one for one in json.loads(done.stdout) if one["key"] == "sessions.secret_file" or "accounts" in one["problem"]
+    ]
+    assert all(one["level"] == "warning" for one in found)
+    return found
+
+
+@pytest.fixture
+def plain(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder in which CAFI is started with hardly any settings."""
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(folder / "account"))
+    (folder / "cafi.yaml").write_text("log_level: INFO\n", encoding="utf-8")
+    return folder
+
+
+def test_a_new_secret_lies_apart_from_the_database_one_for_each(plain: Path) -> None:
+    """The first start makes it in the account's configuration folder, and another database has a file of its own."""
+    for url in ("sqlite:///var/cafi.db", "sqlite:///other/cafi.db"):
+        settings = CafiSettings(storage=StorageSettings(url=url))
+
+        async def begin(settings: CafiSettings = settings) -> None:
+            chats = Chats(application=Application(settings=settings))
+            async with chats.application.closing:
+                await chats.begin()
+
+        asyncio.run(begin())
+    made = list((plain / "account" / "cafi").iterdir())
+    assert len(made) == 2 and all(one.suffix == ".json" and one.stat().st_mode & 0o777 == 0o600 for one in made)
+    assert sorted(one.name for one in (plain / "var").iterdir()) == ["cafi.db", "cafi.db.lock", "inbox.key"]
+    assert checked(plain) == []
+
+
+def test_a_secret_beside_the_database_goes_on_and_is_moved_on_request(plain: Path) -> None:
+    """A secret of an earlier version is read where it is, `cafi check` says so, and `cafi secret move` moves it."""
+    old = Keyring(current=Secret.random(), former=(Secret.random(),))
+    save(plain / "var" / "secret.json", old)
+    written(plain / "var", old)
+    (warning,) = checked(plain)
+    assert "both" in warning["problem"] and warning["remedy"].endswith("cafi secret move")
+    assert json.loads(secret(plain, "show", "--json").stdout)[0]["chats"] == 1
+    done = secret(plain, "move")
+    assert done.exit_code == 0 and "cafi secret rotate" in done.output
+    assert not (plain / "var" / "secret.json").exists() and checked(plain) == []
+    assert json.loads(secret(plain, "show", "--json").stdout)[0]["chats"] == 1
+    (moved,) = (plain / "account" / "cafi").iterdir()
+    assert load(moved) == old
+    assert secret(plain, "move").exit_code == 1
+
+
+def test_a_secret_that_the_settings_name_is_not_moved(folder: Path) -> None:
+    """Where the settings say where the secret is, moving it names the setting, and the check warns all the same."""
+    save(folder / "secret.json", Keyring(current=Secret.random()))
+    written(folder, load(folder / "secret.json"))
+    done = secret(folder, "move")
+    assert done.exit_code == 1 and "sessions.secret_file" in done.output and (folder / "secret.json").exists()
+    assert [one["remedy"] for one in checked(folder)] == ["Stop CAFI, move the file and change the setting."]
+
+
+def test_rights_that_let_others_read_are_found(plain: Path) -> None:
+    """`cafi check` names each file and folder that other accounts may read, with the command that closes it."""
+    written(plain / "var", Keyring(current=Secret.random()))
+    assert checked(plain) == []
+    for name in ("var", "var/cafi.db"):
+        (plain / name).chmod(0o755)
+    assert [one["remedy"] for one in checked(plain)] == ["chmod go-rwx var", "chmod go-rwx var/cafi.db"]

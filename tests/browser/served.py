@@ -74,7 +74,8 @@ class Served:
         await task
 
     def _application(self) -> Application:
-        usual = {"operator_token": TOKEN, "posts_a_minute": MANY, "requests_a_minute": MANY, "exit_url": EXIT}
+        many = ("posts", "requests", "begun", "messages", "refused")
+        usual = {"operator_token": TOKEN, "exit_url": EXIT, **{f"{one}_a_minute": MANY for one in many}}
         settings = CafiSettings(
             agents="builtin",
             storage=StorageSettings(url=f"sqlite:///{self.folder}/cafi.db"),

@@ -23,7 +23,6 @@ RUN = """async () => {
 PAGES = (
     "/",
     "/sources",
-    "/sources?q=nothing+fits+this",
     "/sources/schizophrenia/causes",
     "/privacy",
     "/crisis",

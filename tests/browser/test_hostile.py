@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 import pytest_asyncio
+from playwright.async_api import Browser
 
 from tests.browser.conftest import Visiting
 from tests.browser.served import Served
 from tests.team import scripted
+from tests.web import running
 
 HOSTILE = (
     "<script>window.hit = 1; alert('hit')</script>",
@@ -72,3 +76,25 @@ async def test_what_a_model_writes_is_text(visit: Visiting, served: Served, text
         assert await anna.page.locator(".words a[href*='elsewhere'], .words a[href^='javascript']").count() == 0
         assert await anna.width_to_spare() <= 0
         await anna.page.reload()
+
+
+async def test_nothing_in_a_picture_runs(chromium: Browser, tmp_path: Path) -> None:
+    """A drawing (SVG) of a foreign knowledge base that is opened by itself shows, and no script of its own runs."""
+    media = tmp_path / "kb" / "media"
+    media.mkdir(parents=True)
+    ran = "document.documentElement.setAttribute('class', 'ran')"
+    scripts = f'<script>{ran}</script><script href="/widget.js"/>'
+    drawing = f'<svg xmlns="http://www.w3.org/2000/svg" onload="{ran}">{scripts}<text y="20">Glass</text></svg>'
+    (media / "x.svg").write_text(drawing, encoding="utf-8")
+    (media / "media.yaml").write_text("- {file: x.svg, alt: A drawing}\n", encoding="utf-8")
+    async with running(tmp_path) as bot:
+        context = await chromium.new_context()
+        page = await context.new_page()
+        asked: list[str] = []
+        page.on("request", lambda one: asked.append(urlsplit(one.url).path))
+        answer = await page.goto(f"{bot.address}/media/schizophrenia/x.svg")
+        assert answer is not None and answer.ok
+        shown = await page.content()
+        assert "Glass" in shown and 'class="ran"' not in shown
+        assert "/widget.js" not in asked  # a script of our own is none of the picture's either
+        await context.close()

@@ -6,10 +6,10 @@ from contextlib import AsyncExitStack
 from typing import Self
 
 from bots.rehearsing.discord_world import DiscordServer
-from tests.discord import BEGIN, Room, running
+from tests.discord import ANYWHERE, BEGIN, Room, running
 from tests.drivers.private import PrivateDriver
 
-BUTTONS = {"simpler": "Simpler", "shorter": "Shorter", "safe": "It was a question, I am safe", "consent": BEGIN}
+BUTTONS = {"simpler": "Simpler", "shorter": "Shorter", "safe": "It was a question, I am safe"}
 
 
 class DiscordDriver(PrivateDriver):
@@ -30,13 +30,22 @@ class DiscordDriver(PrivateDriver):
 
     async def press(self, label: str) -> list[str]:
         before = len(self._fake.bot_messages(self._anna))
-        shown = next(one for one in self._fake.bot_messages(self._anna)[::-1] if label in one.buttons)
-        self._anna.press(shown, label)
+        self._press(label)
         return await self.settled(before)
 
     async def use(self, command: str) -> list[str]:
-        if command in BUTTONS:
-            return await self.press(BUTTONS[command])
         before = len(self._fake.bot_messages(self._anna))
-        self._anna.slash(self._anna, command)
+        if command == "consent":
+            self._press(BEGIN)
+            await self.settled(before)
+            self._press(ANYWHERE)
+            await self._fake.wait_for(lambda: len(self._fake.bot_messages(self._anna)) > before + 1)
+        elif command in BUTTONS:
+            self._press(BUTTONS[command])
+        else:
+            self._anna.slash(self._anna, command)
         return await self.settled(before)
+
+    def _press(self, label: str) -> None:
+        shown = next(one for one in self._fake.bot_messages(self._anna)[::-1] if label in one.buttons)
+        self._anna.press(shown, label)

@@ -7,7 +7,7 @@ from typing import Self
 
 from bots.rehearsing.telegram_world import TelegramServer
 from tests.drivers.private import PrivateDriver
-from tests.telegram import BEGIN, running
+from tests.telegram import ANYWHERE, BEGIN, running
 
 
 class TelegramDriver(PrivateDriver):
@@ -33,5 +33,10 @@ class TelegramDriver(PrivateDriver):
 
     async def use(self, command: str) -> list[str]:
         if command == "consent":
-            return await self.press(BEGIN)
+            before = len(self._fake.replies(self._anna))
+            for button in (BEGIN, ANYWHERE):
+                begun = len(self._fake.replies(self._anna))
+                self._fake.press(self._anna, self._fake.replies(self._anna)[-1].id, button)
+                await self.settled(begun)
+            return await self.settled(before)
         return await self.say(f"/{command}")

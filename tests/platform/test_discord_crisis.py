@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -93,7 +94,7 @@ async def test_somebody_who_is_safe_gets_the_answer_to_themselves(tmp_path: Path
 
 
 async def test_moderators_are_told_only_if_the_operator_wants_it_and_everybody_can_read_what(tmp_path: Path) -> None:
-    """The note names nobody and no place; /whocanread says what it holds, and no longer that nobody is told."""
+    """/whocanread says what moderators are told, and no longer that nobody is told."""
     async with DiscordServer() as fake:
         room = Room(fake)
         async with running(fake, tmp_path / "off", discord_settings={"moderators_channel": room.mods.id}) as bot:
@@ -108,13 +109,42 @@ async def test_moderators_are_told_only_if_the_operator_wants_it_and_everybody_c
         async with running(fake, tmp_path / "on", discord_settings=notes) as bot:
             await agreed(bot, room.anna, room.channel)
             await room.anna.slash(room.channel, "crisis").reply()
-            await room.anna.slash(room.channel, "ask", question=URGENT).reply()
-            note = await fake.reply_in(room.mods)
-            await bot.dispatch.idle()
-            assert len(fake.bot_messages(room.mods)) == 1
-            assert note.content == bot.languages.texts["en"].crisis_note
             page = (await room.anna.slash(room.channel, "whocanread").reply()).content
-            assert "It holds no name, no channel and no message" in page and "I never tell anyone" not in page
+            assert (
+                "It holds no name, no channel, no moment and no message" in page and "I never tell anyone" not in page
+            )
+            assert not fake.bot_messages(room.mods)
+
+
+async def test_moderators_learn_how_often_help_was_shown_and_never_when(tmp_path: Path) -> None:
+    """A sum comes a whole round later, nothing comes for none, and the note is no answer to what somebody just wrote."""
+    async with DiscordServer() as fake:
+        room = Room(fake)
+        notes = {"moderators_channel": room.mods.id, "crisis_notes": True}
+        async with running(fake, tmp_path, discord_settings=notes) as bot:
+            await agreed(bot, room.anna, room.channel)
+            rounds: asyncio.Queue[None] = asyncio.Queue()
+            bot.moderators.pause = rounds.get
+            telling = asyncio.create_task(bot.moderators.run())
+            for _ in range(2):
+                await room.anna.slash(room.channel, "ask", question=URGENT).reply()
+            await bot.dispatch.idle()
+            await fake.settled()
+            assert not fake.bot_messages(room.mods)  # not at once
+            rounds.put_nowait(None)
+            await fake.wait_for(rounds.empty)
+            await fake.settled()
+            assert not fake.bot_messages(room.mods)  # nor at the end of the same round
+            rounds.put_nowait(None)
+            note = await fake.reply_in(room.mods)
+            assert note.content == bot.languages.texts["en"].crisis_note.format(count=2)
+            for _ in range(3):
+                rounds.put_nowait(None)
+            await fake.wait_for(rounds.empty)
+            await fake.settled()
+            assert len(fake.bot_messages(room.mods)) == 1
+            telling.cancel()
+            await asyncio.gather(telling, return_exceptions=True)
 
 
 async def test_without_the_right_to_write_the_referral_still_arrives(tmp_path: Path) -> None:

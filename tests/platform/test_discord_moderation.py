@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import copy
 import logging
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from adapters.storage.sealing import Keyring, Secret
 from bots.discord_commands import logged
 from bots.rehearsing.discord_world import DiscordServer, Impossible, Message, Permission, Person
 from engine.exceptions import StorageUnavailable
@@ -20,7 +22,7 @@ VOICES = "Voices are sounds that others do not hear."
 
 
 async def test_a_reply_waits_for_a_moderator_and_is_shown_when_one_approves(tmp_path: Path) -> None:
-    """In the mode *all* the asker is told that a moderator reads first, and the approved reply is shown with a note."""
+    """In the mode *all* the asker is told that a moderator reads first, and gets the approved reply with a note, alone."""
     async with DiscordServer() as fake:
         room = Community(fake)
         async with room.running(tmp_path, moderation={"mode": "all"}):
@@ -33,9 +35,8 @@ async def test_a_reply_waits_for_a_moderator_and_is_shown_when_one_approves(tmp_
             assert "123456789012345678" not in note.content
             pressed = room.mia.press(note, "Approve")
             assert "Approved" in await said(pressed)
-            (thread,) = await fake.wait_for(lambda: fake.threads(room.channel))
-            answer = await fake.reply_in(thread)
-            assert "A moderator has read this answer first" in answer.content and VOICES in answer.content
+            answer = await told(room, "A moderator has read this answer first")
+            assert VOICES in answer.content and answer.ephemeral_for is room.anna
             assert VOICES not in note.content and note.buttons == []
         assert not fake.pings
 
@@ -56,6 +57,118 @@ async def told(room: Community, words: str) -> Message:
         return [one for one in fake.seen_by(room.anna) if one.author is fake.bot and words in one.content]
 
     return (await fake.wait_for(found, seconds=10))[-1]
+
+
+def others_saw(room: Community) -> str:
+    """Everything of the bot's that Ben, Mia or Olaf could ever read."""
+    seen = {one for who in (room.ben, room.mia, room.olaf) for one in room.fake.seen_by(who, ever=True)}
+    return "\n".join(one.content for one in seen if one.author is room.fake.bot)
+
+
+@pytest.mark.parametrize("way", ["answerable", "late", "closed"])
+@pytest.mark.parametrize("deed", ["Approve", "Edit", "Discard", "nobody"])
+async def test_what_becomes_of_a_question_by_command_tells_nobody_who_asked_it(
+    tmp_path: Path, deed: str, way: str
+) -> None:
+    """Whatever moderators decide, soon, late, or with direct messages closed: the asker hears of it, others read no name."""
+    async with DiscordServer() as fake:
+        room = Community(fake)
+        room.anna.accepts_dms = way != "closed"
+        async with room.running(tmp_path, moderation={"mode": "all"}) as bot:
+            await agree(room.anna, room.channel)
+            note = await waiting(room)
+            if way != "answerable":
+                (review,) = await room.moderation.queue.store.waiting()
+                place = {**review.incoming.place, "until": 0}
+                late = replace(review, incoming=replace(review.incoming, place=place))
+                assert await room.moderation.queue.store.note(late)
+            if deed == "nobody":
+                later = room.moderation.queue.now() + 3_601
+                room.moderation.queue.now = lambda: later
+                await fake.wait_for(lambda: "Nobody got to it" in note.content)
+            elif deed == "Edit":
+                form = await room.mia.press(note, "Edit").opened()
+                await said(room.mia.submit(form, words=VOICES))
+            else:
+                await said(room.mia.press(note, deed))
+            await bot.dispatch.idle()
+            await fake.settled()
+            if way == "closed":
+                assert not any(DECIDED[deed] in one.content for one in fake.seen_by(room.anna, ever=True))
+                await said(room.anna.slash(room.channel, "topics"))
+            shown = await told(room, DECIDED[deed])
+            assert shown.ephemeral_for is room.anna or shown in fake.bot_messages(room.anna)
+            assert str(room.anna.id) not in others_saw(room) and not fake.threads(room.channel)
+
+
+DECIDED = {
+    "Approve": "A moderator has read this answer first:",
+    "Edit": "read this answer first and changed it",
+    "Discard": "decided not to show my answer",
+    "nobody": "has not got to it in time",
+}
+
+
+@pytest.mark.parametrize("language", ["en", "de", "es", "fr", "nb"])
+async def test_what_is_said_of_a_review_fits_how_it_was_asked(tmp_path: Path, language: str) -> None:
+    """By command: not who asked, and for the asker alone; by mention: that everybody here sees it; in each language."""
+    locale = {"en": "en-GB", "es": "es-ES", "nb": "no"}.get(language, language)
+    async with DiscordServer() as fake:
+        room = Community(fake, locale=locale)
+        async with room.running(tmp_path, moderation={"mode": "all"}) as bot:
+            texts = room.moderation.texts[language].members
+            by_command = texts.waiting.format(minutes=60)
+            welcome = await room.anna.slash(room.channel, "ask", question="hello").reply()
+            await room.anna.press(welcome, bot.chat.languages.texts[language].buttons.consent).reply(number=2)
+            await fake.settled()
+            assert by_command in await said(room.anna.slash(room.channel, "ask", question="what are the voices?"))
+            room.anna.write(room.channel, f"{fake.bot.mention} what are the voices?")
+            notice = await fake.reply_in(room.channel)
+            shown = await room.anna.press(notice, notice.buttons[0]).reply()
+            assert texts.waiting_seen.format(minutes=60) in shown.content
+            page = await said(room.anna.slash(room.channel, "whocanread"))
+            assert texts.reads_all.format(minutes=60)[:60] in page
+
+
+async def test_in_a_thread_what_is_written_is_answered_there_and_what_is_asked_by_command_alone(tmp_path: Path) -> None:
+    """A follow-up that all could read has its approved answer in the thread; one by command, which nobody saw, has not."""
+    async with DiscordServer() as fake:
+        room = Community(fake)
+        async with room.running(tmp_path, moderation={"mode": "all"}):
+            await agree(room.anna, room.channel)
+            room.anna.write(room.channel, f"{fake.bot.mention} what are the voices?")
+            await said(room.mia.press(await fake.reply_in(room.mods), "Approve"))
+            (thread,) = await fake.wait_for(lambda: fake.threads(room.channel))
+            await fake.reply_in(thread)
+            room.anna.slash(thread, "ask", question="how do I sleep better?")
+            await said(room.mia.press(await fake.reply_in(room.mods, number=2), "Approve"))
+            alone = await told(room, "Sleep often changes")
+            assert alone.ephemeral_for is room.anna and len(fake.bot_messages(thread)) == 1
+            room.anna.write(thread, f"{fake.bot.mention} how can I sleep better at night?")
+            await said(room.mia.press(await fake.reply_in(room.mods, number=3), "Approve"))
+            await fake.wait_for(lambda: any("Sleep often changes" in one.content for one in fake.bot_messages(thread)))
+
+
+async def test_few_replies_of_one_member_wait_and_few_in_all(tmp_path: Path) -> None:
+    """Beyond three of a member, wherever they ask, and beyond what moderators can read, one calm line says: later."""
+    async with DiscordServer() as fake:
+        room = Community(fake)
+        async with room.running(tmp_path, moderation={"mode": "all", "reviews": 4}):
+            await agree(room.anna, room.channel)
+            await agree(room.ben, room.channel)
+            later = room.moderation.texts["en"].members.full
+            for _ in range(3):
+                note = await waiting(room)
+            room.anna.write(room.channel, f"{fake.bot.mention} what are the voices?")
+            notice = await fake.reply_in(room.channel)
+            shown = await room.anna.press(notice, notice.buttons[0]).reply()
+            assert shown.content == later and shown.ephemeral_for is room.anna
+            assert "A moderator reads" in await said(room.ben.slash(room.channel, "ask", question="how do I sleep?"))
+            assert later == await said(room.ben.slash(room.channel, "ask", question="how do I sleep better?"))
+            await fake.settled()
+            assert len(fake.bot_messages(room.mods)) == 4
+            await said(room.mia.press(note, "Discard"))
+            await waiting(room)
 
 
 async def test_a_discarded_reply_is_never_shown_and_the_asker_is_told_kindly(tmp_path: Path) -> None:
@@ -173,6 +286,29 @@ async def test_forgetting_withdraws_a_waiting_reply(tmp_path: Path) -> None:
             await fake.wait_for(lambda: "Withdrawn" in note.content)
             assert VOICES not in note.content and not note.buttons
             assert await room.moderation.queue.store.waiting() == []
+
+
+async def test_whoever_waits_for_a_reply_that_is_lost_is_told_when_they_write_again(tmp_path: Path) -> None:
+    """When the inbox's key is gone, moderators see nothing that waits, and the asker is told, once, after any contacts."""
+    async with DiscordServer() as fake:
+        room = Community(fake)
+        async with room.running(tmp_path, moderation={"mode": "all"}):
+            await agree(room.anna, room.channel)
+            await waiting(room)
+        (tmp_path / "inbox.key").unlink()
+        async with room.running(tmp_path):
+            await fake.wait_for(lambda: room.moderation.queue.any_lost)
+            assert await room.moderation.queue.store.waiting() == []
+            urgent = room.anna.slash(room.channel, "ask", question="I want to kill myself tonight")
+            assert "lost while it waited" not in await said(urgent)
+            await room.anna.slash(room.channel, "ask", question="what are the voices?").reply()
+            lost = await told(room, "was lost while it waited for a moderator")
+            assert "You can ask again" in lost.content
+            assert not any("was lost while" in one.content for one in fake.seen_by(room.mia))
+            await room.anna.slash(room.channel, "ask", question="what helps with sleep?").reply()
+            await fake.settled()
+            shown = [one for one in fake.seen_by(room.anna) if "was lost while" in one.content]
+            assert len(shown) == 1
 
 
 async def test_a_waiting_reply_survives_a_restart_with_its_buttons(tmp_path: Path) -> None:
@@ -331,7 +467,8 @@ async def test_everybody_can_read_what_moderators_read(tmp_path: Path) -> None:
             assert "Moderators: Nothing at the moment" in await said(room.anna.slash(room.channel, "whocanread"))
             assert "review all" in await said(room.mia.slash(room.channel, "mod mode", mode="all"))
             now = await said(room.anna.slash(room.channel, "whocanread"))
-            assert "They read every answer from the channels" in now and "never who asked" in now
+            assert "They read every answer from the channels" in now and "comes to you alone" in now
+            assert "stands there under your name" in now
             assert "waits for a moderator" in await said(room.anna.slash(room.channel, "privacy"))
 
 
@@ -506,7 +643,7 @@ async def test_a_changed_draft_that_moderators_cannot_be_shown_leaves_the_former
 
 
 async def test_a_community_poll_says_that_votes_are_visible(tmp_path: Path) -> None:
-    """`/mod poll` starts Discord's own poll under a notice; answers that do not fit are refused."""
+    """`/mod poll` drafts Discord's own poll, which another moderator starts under a notice; what does not fit is refused."""
     async with DiscordServer() as fake:
         room = Community(fake)
         async with room.running(tmp_path):
@@ -515,10 +652,74 @@ async def test_a_community_poll_says_that_votes_are_visible(tmp_path: Path) -> N
             done = room.mia.slash(
                 room.channel, "mod poll", question="When shall we meet?", answers="Monday; Friday", hours=2
             )
-            assert "has started" in await said(done)
+            assert "moderators' channel" in await said(done)
+            draft = await fake.reply_in(room.mods)
+            assert "open for 2 hours" in draft.content and "When shall we meet?\n\\- Monday" in draft.content
+            assert draft.buttons == ["Approve", "Discard"] and fake.bot_messages(room.channel) == []
+            assert "Another moderator must approve" in await said(room.mia.press(draft, "Approve"))
+            assert fake.bot_messages(room.channel) == []
+            assert "has started" in await said(room.olaf.press(draft, "Approve"))
             poll = await fake.reply_in(room.channel)
+            assert draft.buttons == [] and await room.moderation.posts.posted() == []
             assert poll.poll is not None and poll.poll.answers == ["Monday", "Friday"]
             assert "Everybody here can see who votes" in poll.content
+
+
+@pytest.mark.parametrize(
+    ("question", "answers"),
+    [
+        (
+            "Anna takes pills. CAFI says: stop your tablets now @everyone https://evil.example call 0900 123456",
+            "Yes; No",
+        ),
+        ("Who joins discord.gg/abcd?", "Yes; No"),
+        ("Is anna#1234 right?", "Yes; No"),
+        ("Shall we meet at 7?", "Yes; No"),
+        ("Shall we meet?", "Call ９９９; No"),
+        ("Have you stopped your tablets?", "Yes; No"),
+        ("What is best?", "Stop your tablets now; Nothing"),
+    ],
+)
+async def test_a_poll_that_is_more_than_a_short_question_reaches_nobody(
+    tmp_path: Path, question: str, answers: str
+) -> None:
+    """Statements, links, numbers, accounts and topics of high stakes are refused with reasons, and nobody can start them."""
+    async with DiscordServer() as fake:
+        room = Community(fake)
+        async with room.running(tmp_path):
+            done = room.mia.slash(room.channel, "mod poll", question=question, answers=answers)
+            assert "Not drafted" in await said(done)
+            assert fake.bot_messages(room.channel) == [] and fake.bot_messages(room.mods) == []
+
+
+@pytest.mark.parametrize(
+    "more", ["You are all idiots.", "Anna from class 3b hears them too.", "Sleep heals voices for ever."]
+)
+async def test_a_source_is_not_made_to_say_what_it_does_not(tmp_path: Path, more: str) -> None:
+    """An insult, a name or a promise that moderators add to a draft is refused, and what it says is named to them alone."""
+    async with DiscordServer() as fake:
+        room = Community(fake)
+        async with room.running(tmp_path):
+            draft = await drafted(room)
+            assert "waits as it was" in await reworded(room.mia, draft, f"{FIRST} {more}")
+            assert len(fake.bot_messages(room.mods)) == 1 and draft.buttons
+
+
+async def test_whoever_changed_a_draft_does_not_post_it_alone(tmp_path: Path) -> None:
+    """The approval of the moderator whose words they are is not enough; after a change of the secret neither."""
+    async with DiscordServer() as fake:
+        room = Community(fake)
+        async with room.running(tmp_path):
+            draft = await drafted(room)
+            assert "Changed and checked" in await reworded(room.mia, draft, FIRST)
+            new = await fake.reply_in(room.mods, number=2)
+            assert "another one must approve" in new.content
+            assert "Another moderator must approve" in await said(room.mia.press(new, "Approve"))
+            audit = room.moderation.audit
+            audit.keyring = Keyring(current=Secret.random(), former=(audit.keyring.current,))
+            assert "Another moderator must approve" in await said(room.mia.press(new, "Approve"))
+            assert fake.bot_messages(room.channel) == []
+            assert "Posted" in await said(room.olaf.press(new, "Approve"))
 
 
 # --- What stays of it -----------------------------------------------------------------------------------------------------
@@ -575,16 +776,23 @@ async def test_commands_have_names_in_five_languages(tmp_path: Path) -> None:
 
 
 async def test_the_log_can_be_read_on_the_command_line(tmp_path: Path) -> None:
-    """`cafi discord audit` gives what moderators did, the newest first, under the same pseudonyms."""
+    """`cafi discord audit` gives what moderators did, the newest first, under the same pseudonyms, with what was posted."""
     async with DiscordServer() as fake:
         room = Community(fake)
         async with room.running(tmp_path):
-            await said(room.mia.slash(room.channel, "mod pause"))
-            await said(room.olaf.slash(room.channel, "mod resume"))
+            await said(
+                room.mia.slash(room.channel, "mod poll", question="When shall we meet?", answers="Monday; Friday")
+            )
+            await said(room.olaf.press(await fake.reply_in(room.mods), "Approve"))
+            await said(room.olaf.press(await drafted(room), "Approve"))
         chats = room.chats(tmp_path, None, {})
-        entries = await logged(chats.application, 10)
-        assert [one.action for one in entries] == ["resume", "pause"]
-        assert len({one.who for one in entries}) == 2 and {one.target for one in entries} == {"bot"}
+        post, draft, poll, asked = await logged(chats.application, 10)
+        assert [one.action for one in (post, draft, poll, asked)] == ["post", "draft", "poll", "poll-draft"]
+        assert poll.posted == "When shall we meet?\n- Monday\n- Friday" and asked.posted == draft.posted == ""
+        assert post.posted.startswith(f"Sleep\n\n{FIRST}") and post.who == poll.who
+        assert asked.who == draft.who != post.who and (post.target, poll.target) == ("info post", "poll")
+        database = (tmp_path / "cafi.db").read_bytes()
+        assert b"Monday" not in database and FIRST.encode() not in database
 
 
 async def test_without_a_moderators_channel_nothing_can_wait_and_a_pause_still_works(tmp_path: Path) -> None:

@@ -7,11 +7,13 @@ from typing import Any
 
 import pytest
 
+from adapters.storage.keyring_file import save
+from adapters.storage.sealing import Keyring, Secret
 from bots.discord_commands import set_up
 from bots.rehearsing.discord_world import DiscordServer, Permission
 from bots.settings import DiscordSettings
 from engine.exceptions import ConfigurationError
-from tests.discord import NEEDED, Room, pinged, running
+from tests.discord import NEEDED, Room
 from tests.telegram import chats_in
 
 
@@ -24,6 +26,7 @@ async def test_setup_registers_commands_and_says_what_is_missing_where(tmp_path:
     """Each finding is a line; the second time nothing is sent, unless it is asked for."""
     async with DiscordServer() as fake:
         room = Room(fake)
+        save(tmp_path / "secret.json", Keyring(current=Secret.random()))
         fake.allow(room.channel, fake.bot, deny=Permission.CREATE_PUBLIC_THREADS | Permission.SEND_MESSAGES)
         settings = {"channels": (room.channel.id,)}
         lines = await set_up(application(fake, tmp_path, **settings))
@@ -36,6 +39,18 @@ async def test_setup_registers_commands_and_says_what_is_missing_where(tmp_path:
         assert (await set_up(application(fake, tmp_path, **settings), again=True))[0] == "commands: 12 registered"
 
 
+def keys_in(folder: Path) -> list[str]:
+    return [one.name for one in folder.iterdir() if one.suffix in {".json", ".key", ".new"}]
+
+
+async def test_setup_before_the_first_start_makes_no_key_and_notes_nothing(tmp_path: Path) -> None:
+    """Without a secret everything is registered each time, and no secret or key is left behind."""
+    async with DiscordServer() as fake:
+        for _ in range(2):
+            assert (await set_up(application(fake, tmp_path)))[0] == "commands: 12 registered"
+    assert keys_in(tmp_path) == []
+
+
 async def test_setup_names_an_intent_that_is_off_and_a_token_that_is_wrong(tmp_path: Path) -> None:
     """Both come with where to mend them."""
     async with DiscordServer() as fake:
@@ -46,25 +61,3 @@ async def test_setup_names_an_intent_that_is_off_and_a_token_that_is_wrong(tmp_p
         with pytest.raises(ConfigurationError) as error:
             await set_up(application(fake, tmp_path, token="other.token.x"))
         assert error.value.key == "discord.token"
-
-
-async def test_a_community_poll_says_that_votes_are_seen(tmp_path: Path) -> None:
-    """Discord's own poll comes with the notice above it, and pings nobody."""
-    from adapters.discord_adapter.community_poll import community_poll
-
-    async with DiscordServer() as fake:
-        room = Room(fake)
-        fake.set_permissions(room.guild, room.guild.role("CAFI"), NEEDED | Permission.SEND_POLLS)
-        async with running(fake, tmp_path) as bot:
-            await community_poll(
-                bot.wire,
-                room.channel.id,
-                "Which day @everyone?",
-                ("Monday", "Friday"),
-                hours=24,
-                texts=bot.languages.choose("en"),
-            )
-            (shown,) = fake.bot_messages(room.channel)
-            assert shown.content == "This is a poll of the community. Everybody here can see who voted for what."
-            assert shown.poll is not None and shown.poll.answers == ["Monday", "Friday"]
-        assert not pinged(fake)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from bots.rehearsing.telegram_world import TelegramServer
-from tests.telegram import BEGIN, agreed, running
+from tests.telegram import ANYWHERE, BEGIN, agreed, running
 
 
 async def test_nobody_gets_an_answer_before_they_have_agreed(tmp_path: Path) -> None:
@@ -16,7 +16,9 @@ async def test_nobody_gets_an_answer_before_they_have_agreed(tmp_path: Path) -> 
         (welcome,) = await fake.wait_for(lambda: fake.replies(anna))
         assert "a computer program (an AI)" in welcome.text and "not end-to-end encrypted" in welcome.text
         fake.press(anna, welcome.id, BEGIN)
-        await fake.wait_for(lambda: len(fake.replies(anna)) == 3)
+        await fake.wait_for(lambda: len(fake.replies(anna)) == 2)
+        fake.press(anna, fake.replies(anna)[-1].id, ANYWHERE)
+        await fake.wait_for(lambda: len(fake.replies(anna)) == 4)
         assert "Voices are sounds that others do not hear." in fake.replies(anna)[-1].text
         assert not fake.refusals()
 

@@ -151,7 +151,9 @@ async def test_our_name_alone_is_a_call_for_help(tmp_path: Path) -> None:
         await agreed(fake, anna, chat=group)
         for text in ("@cafi_bot", "@cafi_bot ?", "👋 @cafi_bot"):
             assert (await asked(fake, anna, text, chat=group))[0].text.startswith("Write your question"), text
-        assert (await asked(fake, anna, "@cafi_bot /crisis", chat=group))[0].text.startswith("Please call 112")
+        assert (await asked(fake, anna, "@cafi_bot /crisis", chat=group))[0].text.startswith(
+            "Please call your emergency number now (112"
+        )
 
 
 async def test_help_in_a_crisis_needs_no_name(tmp_path: Path) -> None:
@@ -159,7 +161,7 @@ async def test_help_in_a_crisis_needs_no_name(tmp_path: Path) -> None:
     async with TelegramServer() as fake, running(fake, tmp_path):
         group = fake.group()
         (reply,) = await asked(fake, fake.person("Anna"), "/crisis", chat=group)
-        assert reply.text.startswith("Please call 112")
+        assert reply.text.startswith("Please call your emergency number now (112")
 
 
 @pytest.mark.parametrize(
@@ -289,7 +291,7 @@ async def test_the_making_of_a_topic_is_no_message_to_reply_to(tmp_path: Path) -
         query = {"id": "1", "from": anna.user(), "message": under, "chat_instance": "1", "data": "crisis::"}
         fake.push_raw({"callback_query": query})
         (reply,) = await fake.wait_for(lambda: fake.replies(forum))
-        assert reply.text.startswith("Please call 112")
+        assert reply.text.startswith("Please call your emergency number now (112")
 
 
 # --- Coming and going -----------------------------------------------------------------------------------------------

@@ -209,7 +209,7 @@ async def test_a_changed_message_of_danger_gets_the_referral(tmp_path: Path) -> 
         await fake.wait_for(lambda: len(fake.replies(anna)) == 3)
         fake.edit(anna, message, "I want to kill myself")
         await fake.wait_for(lambda: len(fake.replies(anna)) == 4)
-        assert fake.replies(anna)[-1].text.startswith("Please call 112")
+        assert fake.replies(anna)[-1].text.startswith("Please call your emergency number now (112")
 
 
 async def test_old_edits_and_changed_commands_are_left_alone(tmp_path: Path) -> None:

@@ -10,13 +10,13 @@ from adapters.chat.texts import COMMANDS
 from bots.rehearsing.telegram_world import TelegramServer
 from tests.kept_feedback import KeptFeedback
 from tests.team import knowledge_folder, scripted
-from tests.telegram import BEGIN, EAGER, agreed, asked, pressed, quiet, running, texts
+from tests.telegram import ANYWHERE, BEGIN, EAGER, agreed, asked, pressed, quiet, running, texts
 
 ENDANGERED = "I want to kill myself"
 SAFE = "It was a question, I am safe"
 SLEEPLESS = "I cant sleep, what helps?"
 ANSWER = "A fixed time for going to bed can help."
-REFERRAL = "Please call 112"
+REFERRAL = "Please call your emergency number now (112, 911, 999, 000 or 111,"
 
 
 # --- Consent --------------------------------------------------------------------------------------------------------
@@ -39,7 +39,8 @@ async def test_a_deep_link_waits_for_consent_and_is_answered_then(tmp_path: Path
         fake.start(anna, "voices")
         (welcome,) = await fake.wait_for(lambda: fake.replies(anna))
         assert "computer program" in welcome.text
-        said, answer = await pressed(fake, anna, welcome, BEGIN, replies=2)
+        (where,) = await pressed(fake, anna, welcome, BEGIN)
+        said, answer = await pressed(fake, anna, where, ANYWHERE, replies=2)
         assert said.text == "Thank you. This is about the question you sent."
         assert answer.text.startswith("Voices are sounds that others do not hear.")
 
@@ -66,7 +67,8 @@ async def test_the_last_question_before_consent_is_the_one_that_is_answered(tmp_
         (welcome,) = await asked(fake, anna, SLEEPLESS)
         (again,) = await asked(fake, anna, "what are the voices?")
         assert again.text == "Before I answer, please read the lines above and choose." and BEGIN in again.buttons
-        _, answer = await pressed(fake, anna, welcome, BEGIN, replies=2)
+        (where,) = await pressed(fake, anna, welcome, BEGIN)
+        _, answer = await pressed(fake, anna, where, ANYWHERE, replies=2)
         assert answer.text.startswith("Voices are sounds")
 
 
@@ -111,7 +113,8 @@ async def test_the_buttons_of_the_disclaimer_do_what_they_say(tmp_path: Path) ->
         assert help_now.text.startswith(REFERRAL)
         (bye,) = await pressed(fake, anna, welcome, "No, thank you")
         assert "I will not write again" in bye.text and "112" in bye.text and not bye.buttons
-        (thanks,) = await pressed(fake, anna, welcome, BEGIN)
+        (where,) = await pressed(fake, anna, welcome, BEGIN)
+        (thanks,) = await pressed(fake, anna, where, ANYWHERE)
         assert thanks.text.startswith("Thank you. What would you like to know?"), "the question was erased"
 
 
@@ -132,10 +135,10 @@ async def test_the_referral_is_the_first_message_after_consent(tmp_path: Path) -
     async with TelegramServer() as fake, running(fake, tmp_path) as bot:
         anna = fake.person("Anna")
         _, welcome = await asked(fake, anna, ENDANGERED, replies=2)
-        (reply, *more) = await pressed(fake, anna, welcome, BEGIN)
+        reply, where = await pressed(fake, anna, welcome, BEGIN, replies=2)
         await quiet(fake, bot)
-        assert reply.text.startswith("Help is still there") and SAFE in reply.buttons and not more
-        assert len(fake.replies(anna)) == 3
+        assert reply.text.startswith("Here is help now: 112, 911, 999, 000 or 111") and SAFE in reply.buttons
+        assert where.text.startswith("Which country are you in?") and len(fake.replies(anna)) == 4
 
 
 async def test_the_referral_is_on_screen_before_a_model_is_asked(tmp_path: Path) -> None:
@@ -167,7 +170,10 @@ async def test_who_is_safe_gets_the_answer_with_the_contacts_below(tmp_path: Pat
         await agreed(fake, anna)
         (referral,) = await asked(fake, anna, "I want to die because I cant sleep")
         (answer,) = await pressed(fake, anna, referral, SAFE)
-        assert answer.text.endswith("findahelpline.com") and "Thank you for telling me." in answer.text
+        assert (
+            answer.text.endswith("000 or 111, depending on where you are")
+            and "Thank you for telling me." in answer.text
+        )
         (again,) = await pressed(fake, anna, referral, SAFE)
         assert again.text.startswith("Thank you for telling me.") and not again.buttons
 
@@ -239,13 +245,68 @@ async def test_a_topic_with_a_very_long_id_has_a_button(tmp_path: Path) -> None:
         assert "I have no text about that" not in answer.text and not fake.refusals()
 
 
+async def test_the_country_is_asked_once_before_the_first_question(tmp_path: Path) -> None:
+    """Agreeing brings one question for the country; its answer is kept with the chat, and the question waits for no more."""
+    async with TelegramServer() as fake, running(fake, tmp_path, sessions=EAGER):
+        anna = fake.person("Anna")
+        (welcome,) = await asked(fake, anna, "what are the voices?")
+        (where,) = await pressed(fake, anna, welcome, BEGIN)
+        assert where.text.startswith("Which country are you in?") and ANYWHERE in where.buttons
+        (more,) = await pressed(fake, anna, where, "More countries")
+        chosen, said, answer = await pressed(fake, anna, more, "South Africa", replies=3)
+        assert chosen.text.startswith("From now on I show the contacts for this country: South Africa.")
+        assert said.text.startswith("Thank you.") and answer.text.startswith("Voices are sounds")
+        (again,) = await asked(fake, anna, "/start")
+        assert "Which country" not in again.text
+        assert (await asked(fake, anna, ENDANGERED))[0].text.startswith("Please call 112 now, or 0800 567 567 (SADAG).")
+
+
+@pytest.mark.parametrize(
+    ("language", "anywhere", "number"),
+    [
+        ("en", "I would rather not say", "depending on where you are"),
+        ("de", "Das möchte ich nicht sagen", "je nachdem, wo Sie sind"),
+        ("es", "Prefiero no decirlo", "según dónde estés"),
+        ("fr", "Je préfère ne pas le dire", "selon l'endroit où vous êtes"),
+        ("nb", "Det vil jeg helst ikke si", "avhengig av hvor du er"),
+    ],
+)
+async def test_nobody_has_to_say_where_they_are(tmp_path: Path, language: str, anywhere: str, number: str) -> None:
+    """“I would rather not say” is a button in every language; the referral is then the one for everywhere."""
+    async with TelegramServer() as fake, running(fake, tmp_path, sessions=EAGER):
+        anna = fake.person("Anna", language=language)
+        (welcome,) = await asked(fake, anna, "/start")
+        (where,) = await pressed(fake, anna, welcome, next(iter(welcome.buttons)))
+        (thanks,) = await pressed(fake, anna, where, anywhere)
+        assert "/help" in thanks.text
+        assert number in (await asked(fake, anna, ENDANGERED))[0].text.split("\n")[0]
+
+
+async def test_a_question_in_place_of_the_country_is_answered_and_the_country_not_asked_again(tmp_path: Path) -> None:
+    """Whoever writes a country's name has chosen it; whoever writes anything else gets an answer to that, danger first."""
+    async with TelegramServer() as fake, running(fake, tmp_path, sessions=EAGER) as bot:
+        anna, bela, cleo = fake.person("Anna"), fake.person("Bela"), fake.person("Cleo")
+        for one in (anna, bela, cleo):
+            await agreed(fake, one)
+        assert (await asked(fake, anna, "what are the voices?"))[0].text.startswith("Voices are sounds")
+        assert "this country: Austria" in (await asked(fake, bela, "Österreich", replies=2))[0].text
+        assert (await asked(fake, cleo, ENDANGERED))[0].text.startswith(REFERRAL)
+        await quiet(fake, bot)
+        asked_again = [
+            one for who in (anna, bela, cleo) for one in fake.replies(who)[2:] if "Which country" in one.text
+        ]
+        assert not asked_again
+
+
 async def test_a_country_is_chosen_by_button_or_by_name(tmp_path: Path) -> None:
     """From then on its contacts are shown; an unknown one is met with those there are."""
     async with TelegramServer() as fake, running(fake, tmp_path, sessions=EAGER):
         anna = fake.person("Anna")
         (choice,) = await asked(fake, anna, "/country")
         (chosen,) = await pressed(fake, anna, choice, "Norway")
-        assert chosen.text.startswith("From now on I show the contacts for Norway.") and "113" in chosen.text
+        assert (
+            chosen.text.startswith("From now on I show the contacts for this country: Norway.") and "113" in chosen.text
+        )
         assert "Please call" not in chosen.text, "choosing a country is no emergency"
         assert "113" in (await asked(fake, anna, "/crisis"))[0].text
         (named,) = await asked(fake, anna, "/country Germany")

@@ -8,7 +8,7 @@ import logging
 import socket
 import sqlite3
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -247,6 +247,30 @@ async def test_the_server_ends_when_it_is_told_to() -> None:
     await task
     with socket.socket() as again:
         assert again.connect_ex(("127.0.0.1", int(address.rsplit(":", 1)[1]))) != 0
+
+
+async def test_whoever_stalls_is_cut_off() -> None:
+    """A request that does not come whole in time ends, and so do headers without an end; others are answered."""
+    server = WebServer(routes=[], host="127.0.0.1", port=0, patience=0.2)
+    task = asyncio.create_task(server.run())
+    port = int(server.address.rsplit(":", 1)[1])
+    stalled = (
+        b"",
+        b"POST /telegram HTTP/1.1\r\nHost: x\r\n",
+        b"POST /telegram HTTP/1.1\r\nHost: x\r\nContent-Length: 9000\r\n\r\n{",
+        b"GET / HTTP/1.1\r\nX: " + b"a" * 40_000,
+    )
+    for sent in stalled:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(sent)
+        async with asyncio.timeout(10):
+            with suppress(ConnectionError):
+                await reader.read()
+        writer.close()
+    async with aiohttp.ClientSession() as session, session.get(server.address) as answer:
+        assert answer.status == 404
+    server.stopping.set()
+    await task
 
 
 def _settings(values: Mapping[str, Any]) -> TelegramSettings:

@@ -88,10 +88,58 @@ async def test_nothing_outside_the_choices_is_taken(tmp_path: Path) -> None:
 async def test_titles_can_be_searched(tmp_path: Path) -> None:
     """The search keeps titles that hold every word, and says calmly when there are none."""
     async with running(tmp_path) as bot, Browser(bot.address) as anna:
-        await anna.get("/sources?q=VOICES")
+        await anna.get("/sources")
+        await anna.post("/sources", q="VOICES")
         assert ">Hearing voices</a>" in anna.main and ">Sleep</a>" not in anna.main
-        await anna.get("/sources?q=<script>")
+        assert anna.page.url.query == b""
+        await anna.post("/sources", q="<script>")
         assert "No title fits" in anna.words and 'value="&lt;script&gt;"' in anna.main
+
+
+async def test_no_title_tells_what_somebody_reads(tmp_path: Path) -> None:
+    """A page's title names the kind of page; what stays in the browser's history says nothing of the person."""
+    async with running(tmp_path) as bot, Browser(bot.address) as anna:
+        await anna.begin()
+        wanted = {
+            "/sources/schizophrenia/voices": "Sources – CAFI",
+            "/crisis": "Contacts – CAFI",
+            "/help": "Chat – CAFI",
+            "/forget": "Chat – CAFI",
+        }
+        for path, title in wanted.items():
+            await anna.get(path)
+            assert re.search("<title>(.*)</title>", anna.text)[1] == title  # type: ignore[index]
+
+
+async def test_leaving_and_erasing_take_everything_of_ours_away(tmp_path: Path) -> None:
+    """Both answers have the browser clear cache, cookies and storage, and set no cookie that lasts."""
+    async with running(tmp_path) as bot:
+        for path in ("/leave", "/forget"):
+            async with Browser(bot.address) as anna:
+                await anna.begin()
+                answer = await anna.post(path)
+                assert answer.headers["clear-site-data"] == '"cache", "cookies", "storage"'
+                assert all("Max-Age=0" in one for one in answer.headers.get_list("set-cookie"))
+                assert not anna.client.cookies
+
+
+async def test_whoever_has_no_chat_leaves_all_the_same(tmp_path: Path) -> None:
+    """The way out needs neither a session nor a token that fits; with a session the token has to fit."""
+    async with running(tmp_path) as bot, Browser(bot.address) as anna:
+        answer = await anna.client.post("/leave", data={"form": "old"})
+        assert answer.status_code == 200 and "www.wikipedia.org" in answer.text and not anna.client.cookies
+        await anna.begin()
+        assert (await anna.client.post("/leave", data={"form": "old"})).status_code == 403
+
+
+async def test_errors_and_the_icon_leave_no_cookie(tmp_path: Path) -> None:
+    """Only a page with something to do on it begins a session: no page that is not there, no refusal, no icon."""
+    async with running(tmp_path) as bot, Browser(bot.address) as anna:
+        for path in ("/nowhere", "/nowhere?lang=de", "/sources/none/none", "/favicon.ico", "/robots.txt", "/health"):
+            assert "set-cookie" not in (await anna.client.get(path)).headers
+        assert (await anna.client.get("/favicon.ico")).status_code == 204
+        refused = await anna.client.post("/look", data={"form": "bad"})
+        assert refused.status_code == 403 and "set-cookie" not in refused.headers
 
 
 async def test_directives_of_a_source_are_not_shown(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from adapters.web_adapter.settings import WebSettings
 from adapters.weeks import week_of
 from engine.exceptions import ConfigurationError
 from tests.team import CITED, scripted
-from tests.web import TOKEN, Browser, running
+from tests.web import TOKEN, Browser, read, running
 
 QUESTION = "what are the voices?"
 HOSTILE = (
@@ -99,6 +99,20 @@ async def test_every_answer_carries_the_strict_headers(tmp_path: Path) -> None:
                 assert answer.headers["cache-control"] == "no-store"
                 assert answer.headers["cross-origin-resource-policy"] == "same-origin"
                 assert "server" not in answer.headers
+
+
+async def test_a_picture_is_served_so_that_nothing_in_it_can_run(tmp_path: Path) -> None:
+    """A drawing (SVG) has a policy of its own, a sandbox without scripts and without anything to load."""
+    media = tmp_path / "kb" / "media"
+    media.mkdir(parents=True)
+    (media / "x.svg").write_text('<svg xmlns="http://www.w3.org/2000/svg"><script>1</script></svg>', encoding="utf-8")
+    (media / "media.yaml").write_text("- {file: x.svg, alt: A drawing}\n", encoding="utf-8")
+    async with running(tmp_path) as bot, Browser(bot.address) as anna:
+        answer = await anna.client.get("/media/schizophrenia/x.svg")
+        assert answer.status_code == 200 and answer.headers["content-type"] == "image/svg+xml"
+        parts = answer.headers["content-security-policy"].split("; ")
+        assert {"default-src 'none'", "sandbox"} <= set(parts) and "script-src" not in str(parts)
+        assert answer.headers["x-content-type-options"] == "nosniff"
 
 
 async def test_pages_hold_nothing_inline_and_nothing_foreign(tmp_path: Path) -> None:
@@ -196,12 +210,12 @@ async def test_a_browser_that_names_no_origin_can_send_forms(tmp_path: Path) -> 
 
 
 async def test_what_was_written_on_an_old_page_is_not_lost(tmp_path: Path) -> None:
-    """Where the token does not fit, the text comes back to be sent again, with the referral if it calls for one."""
+    """Where the token does not fit, the text comes back to be sent again, with the contacts and unread."""
     async with running(tmp_path) as bot, Browser(bot.address) as anna:
         await anna.begin(country="uk")
         answer = await anna.client.post("/chat", data={"form": "old", "text": "I want to kill myself tonight <b>"})
         assert answer.status_code == 403 and "I want to kill myself tonight &lt;b&gt;</textarea>" in answer.text
-        assert "tel:116123" in answer.text.partition('role="alert"')[2].partition("</textarea>")[0]
+        assert "tel:116123" in answer.text.partition("<main")[2] and 'role="alert"' not in answer.text
 
 
 # --- Floods -------------------------------------------------------------------------------------------------------------
@@ -236,6 +250,47 @@ async def test_header_floods_are_cut_off_and_others_served(tmp_path: Path) -> No
         assert (await anna.get("/")).status_code == 200
 
 
+async def test_headers_that_come_in_one_piece_are_bounded_as_well(tmp_path: Path) -> None:
+    """More than 16 kB of headers are refused, also where they arrive at once."""
+    async with running(tmp_path) as bot, Browser(bot.address) as anna:
+        host, port = bot.address.removeprefix("http://").split(":")
+        reader, writer = await asyncio.open_connection(host, int(port))
+        writer.write(b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX: " + b"a" * 40_000 + b"\r\n\r\n")
+        await writer.drain()
+        answer = await reader.read()
+        assert answer.startswith((b"HTTP/1.1 431", b"HTTP/1.1 400")) and b"connection: close" in answer.lower()
+        writer.close()
+        assert (await anna.get("/", headers={"X": "a" * 10_000})).status_code == 200
+        assert (await anna.get("/", headers={"X": "a" * 17_000})).status_code == 431
+
+
+async def test_two_lengths_of_one_body_end_the_connection(tmp_path: Path) -> None:
+    """A request with Content-Length and Transfer-Encoding is refused and nothing after it on the connection is read."""
+    async with running(tmp_path) as bot:
+        host, port = bot.address.removeprefix("http://").split(":")
+        reader, writer = await asyncio.open_connection(host, int(port))
+        head = b"POST /chat HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n"
+        writer.write(head + b"0\r\n\r\nGET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+        await writer.drain()
+        answer = await asyncio.wait_for(reader.read(), 20)
+        assert answer.startswith(b"HTTP/1.1 400") and answer.count(b"HTTP/1.1") == 1
+        writer.close()
+
+
+async def test_malformed_requests_write_nothing_to_the_log(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Nobody can fill the log from outside: neither broken requests nor upgrades leave a line."""
+    async with running(tmp_path) as bot:
+        host, port = bot.address.removeprefix("http://").split(":")
+        upgrade = b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n"
+        for sent in (b"\x00\x01 nonsense\r\n\r\n", b"GET /\x00 HTTP/1.1\r\n\r\n", upgrade):
+            reader, writer = await asyncio.open_connection(host, int(port))
+            writer.write(sent)
+            await writer.drain()
+            await reader.read(100)
+            writer.close()
+        assert [one for one in caplog.records if one.name.startswith("uvicorn")] == []
+
+
 async def test_one_address_is_limited_and_help_is_not(tmp_path: Path) -> None:
     """Beyond its limit an address gets a calm 429; the contacts stay open to it, and others come through."""
     page = {"requests_a_minute": 10, "trusted_proxies": ("127.0.0.1",)}
@@ -261,17 +316,18 @@ async def test_one_session_is_limited(tmp_path: Path) -> None:
         assert anna.page.status_code == 429 and "are you there</textarea>" in anna.text
 
 
-async def test_a_refused_message_of_danger_is_answered_with_the_referral(tmp_path: Path) -> None:
-    """Beyond the limit the page's script gets the contacts to show, and for other words nothing."""
+async def test_a_refused_message_is_told_with_the_emergency_contact(tmp_path: Path) -> None:
+    """Beyond the limit the page's script gets nothing to show, and says where help is by what the page holds already."""
     async with running(tmp_path, page={"posts_a_minute": 5}) as bot, Browser(bot.address) as anna:
         await anna.begin(country="uk")
         form, script = {"form": anna.token}, {"Accept": "application/json"}
+        failed = anna.text.partition('data-failed="')[2].partition('"')[0]
         while bot.house.posts.take(anna.client.cookies["cafi-session"].encode()):
             pass
-        calm = await anna.client.post("/chat", data={**form, "text": QUESTION}, headers=script)
-        danger = await anna.client.post("/chat", data={**form, "text": "I want to kill myself"}, headers=script)
-        assert (calm.status_code, calm.json(), danger.status_code) == (429, {}, 429)
-        assert 'role="alert"' in danger.json()["shown"] and "tel:116123" in danger.json()["shown"]
+        for text in (QUESTION, "I want to kill myself"):
+            refused = await anna.client.post("/chat", data={**form, "text": text}, headers=script)
+            assert (refused.status_code, refused.json()) == (429, {})
+        assert "did not go through" in failed and "999" in failed
 
 
 async def test_too_many_messages_are_told_and_nothing_hangs(tmp_path: Path) -> None:
@@ -417,6 +473,25 @@ async def test_only_the_right_token_logs_in_and_tries_are_few(tmp_path: Path) ->
         assert "Token" in operator.words
 
 
+async def test_wrong_tokens_do_not_lock_the_operator_out(tmp_path: Path) -> None:
+    """After any number of wrong tries from the same address the right token still opens the page, by form and header."""
+    async with (
+        running(tmp_path, page={"operator_token": TOKEN, "public_url": "https://cafi.example.org"}) as bot,
+        Browser(bot.address) as operator,
+    ):
+        wrong = {"Authorization": f"Bearer {TOKEN}x"}
+        assert {(await operator.client.get("/metrics", headers=wrong)).status_code for _ in range(8)} == {404}
+        right = {"Authorization": f"Bearer {TOKEN}"}
+        assert (await operator.client.get("/metrics", headers=right)).status_code == 200
+    async with running(tmp_path, page={"operator_token": TOKEN}) as bot, Browser(bot.address) as operator:
+        await operator.get("/operator")
+        token = operator.token
+        tried = [await operator.client.post("/operator/login", data={"form": token, "token": "x"}) for _ in range(7)]
+        assert tried[-1].status_code == 429
+        answer = await operator.client.post("/operator/login", data={"form": token, "token": TOKEN})
+        assert "Running." in read(answer.text)
+
+
 async def test_pause_takes_no_message_and_keeps_help(tmp_path: Path) -> None:
     """While it is paused nobody is answered, everybody is told, and the referral is still shown."""
     async with (
@@ -445,12 +520,33 @@ async def test_metrics_are_for_this_computer_or_the_token(tmp_path: Path) -> Non
         await anna.begin()
         await anna.ask("I want to kill myself tonight")
         near = await anna.client.get("/metrics")
-        assert near.status_code == 200 and 'cafi_answers_total{outcome="fixed"}' in near.text
+        assert near.status_code == 200 and 'outcome="fixed"' not in near.text
         assert "cafi_referrals{" not in near.text and "kill" not in near.text
         away = {"X-Forwarded-For": "192.0.2.9"}
         assert (await anna.client.get("/metrics", headers=away)).status_code == 404
         token = {"Authorization": f"Bearer {TOKEN}"}
         assert (await anna.client.get("/metrics", headers={**away, **token})).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "page",
+    [{"public_url": "https://cafi.example.org"}, {"trusted_proxies": ["127.0.0.1"]}, {"trusted_proxies": ["::1"]}],
+)
+async def test_metrics_need_the_token_where_a_proxy_may_stand_between(tmp_path: Path, page: dict[str, object]) -> None:
+    """With a public address or a trusted proxy every request needs the token, whatever headers it brings."""
+    async with running(tmp_path, page={"operator_token": TOKEN, **page}) as bot, Browser(bot.address) as anna:
+        for headers in ({}, {"X-Forwarded-For": "127.0.0.2"}, {"Host": "localhost"}):
+            assert (await anna.client.get("/metrics", headers=headers)).status_code == 404
+        token = {"Authorization": f"Bearer {TOKEN}"}
+        assert (await anna.client.get("/metrics", headers=token)).status_code == 200
+
+
+@pytest.mark.parametrize("header", ["X-Forwarded-For", "X-Real-IP", "Forwarded", "Via", "X-Forwarded-Proto"])
+async def test_metrics_are_closed_to_whatever_was_passed_on(tmp_path: Path, header: str) -> None:
+    """A request that any proxy has passed on is not from this computer, even if it says so."""
+    async with running(tmp_path) as bot, Browser(bot.address) as anna:
+        assert (await anna.client.get("/metrics")).status_code == 200
+        assert (await anna.client.get("/metrics", headers={header: "127.0.0.1"})).status_code == 404
 
 
 # --- Calm ---------------------------------------------------------------------------------------------------------------

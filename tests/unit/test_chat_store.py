@@ -14,8 +14,9 @@ from sqlalchemy import func, insert, select, update
 from adapters.chat.clock import WallClock
 from adapters.storage.database import Database
 from adapters.storage.sealing import Keyring, Secret
-from adapters.storage.tables import asked, chats, inbox, polls, spending
+from adapters.storage.tables import asked, chats, cursors, inbox, polls, spending
 from engine.exceptions import StaleState
+from tests.killing import on_disk
 from tests.storage import ANNA, BERT, INBOX, NOON, POLL, Clock, database_in, message, state, store_over
 
 HOUR, DAY = 3600, 86_400
@@ -177,6 +178,47 @@ async def test_chats_go_on_after_a_rotation_and_move_when_they_next_write(databa
     assert (await store_over(database, Keyring(current=keyring.current)).load(ANNA)).state == state("after")
     assert (await store_over(database, former).load(ANNA)).state is None
     await store.finish(None, ANNA, state("again"), version)
+
+
+async def test_a_chat_of_a_version_with_quick_names_goes_on_and_is_written_anew(database: Database) -> None:
+    """What lies under the identity itself opens, and with the next message lies under the slow name alone."""
+    store = store_over(database)
+    secret, plain = store.keyring.current, ANNA.canonical()
+    quick = secret.keyed("chat", plain)
+    sealed = secret.seal("state", plain, state("before").to_json())
+    row = {"chat": quick, "version": 3, "seen_hour": int(NOON // HOUR), "sealed": sealed}
+    database.run_now(lambda connection: connection.execute(insert(chats).values(row)))
+    kept = await store.load(ANNA)
+    assert kept.state == state("before")
+    await store.finish(None, ANNA, state("after"), kept.version)
+    names = database.run_now(lambda connection: connection.execute(select(chats.c.chat)).scalars().all())
+    assert len(names) == 1 and bytes(names[0]) != quick
+    assert (await store.load(ANNA)).state == state("after")
+
+
+async def test_numbers_of_updates_lie_sealed_and_come_back_under_a_former_secret(
+    database: Database, tmp_path: Path
+) -> None:
+    """Discord's number of a message tells its millisecond: no file holds it, and a store with the secret reads it."""
+    number, store = 1_573_983_886_721_941_559, store_over(database)
+    await store.take([], ("discord 1", number))
+    later = store_over(database, Keyring(current=Secret.random(), former=tuple(store.keyring)))
+    assert await later.cursor("discord 1") == number
+    assert await store_over(database, Keyring(current=Secret.random())).cursor("discord 1") is None
+    written = on_disk(tmp_path)
+    assert number.to_bytes(8, "big") not in written and str(number).encode() not in written
+
+
+async def test_numbers_of_a_version_that_left_them_in_clear_are_sealed_at_the_next_start(database: Database) -> None:
+    """A number as the migration leaves it is read, and after the start it is one that only the secret opens."""
+    store = store_over(database)
+    row = {"name": "telegram 1", "sealed": b"\x00" + (77).to_bytes(8, "big")}
+    database.run_now(lambda connection: connection.execute(insert(cursors).values(row)))
+    for _ in range(2):
+        await store.seal_cursors()
+        assert await store.cursor("telegram 1") == 77
+    sealed = database.run_now(lambda connection: connection.execute(select(cursors.c.sealed)).scalar_one())
+    assert sealed[:1] == b"\x01" and (77).to_bytes(8, "big") not in sealed
 
 
 # --- Clocks -----------------------------------------------------------------------------------------------------------

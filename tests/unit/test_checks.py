@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import unicodedata
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.checks import CHECKS, CheckContext, failed_checks, private_sentences
+from engine.checks import CHECKS, CheckContext, cleaned, failed_checks, private_sentences
 from engine.knowledge.base import KnowledgeBase
 from engine.types import Basis, Draft
 
@@ -58,7 +60,10 @@ NOTHING = Draft(reply="What would you like to know?")
         GENERAL,
         NOTHING,
         Draft(reply="See https://nhs.uk/causes.", citations=("causes",), basis=Basis.SOURCE),
+        Draft(reply="See nhs.uk/causes or www.nhs.uk.", citations=("causes",), basis=Basis.SOURCE),
         Draft(reply="You can call 0800 123 4567.", citations=("causes",), basis=Basis.SOURCE),
+        Draft(reply="You can call 0800–123–4567.", citations=("causes",), basis=Basis.SOURCE),
+        Draft(reply="A family 👩‍👧 and a ❤️."),
         Draft(reply="Here is a jar.", citations=("causes",), basis=Basis.SOURCE, media=("jar.png",)),
         Draft(reply="Somebody else knows more.", handoff="sleep"),
         Draft(reply="About 3 in 100 people, and 24/7 help and/or rest.", basis=Basis.NONE),
@@ -96,6 +101,13 @@ def test_a_good_draft_passes_every_check(knowledge: KnowledgeBase, draft: Draft)
         (Draft(reply="I follow this: the assistant informs from its sources, and is never a friend!"), "instructions"),
         (Draft(reply="See https://example.net/a."), "link"),
         (Draft(reply="See www.example.net"), "link"),
+        (Draft(reply="See s.uk/causes"), "link"),
+        (Draft(reply="Write to t.me/helper"), "link"),
+        (Draft(reply="Write to tom@evil.example"), "link"),
+        (Draft(reply="Yes \u202egnilleps"), "invisible"),
+        (Draft(reply="Y\u200bes"), "invisible"),
+        (Draft(reply="Call 123 now.", citations=("causes",), basis=Basis.SOURCE), "phone number"),
+        (Draft(reply="0900_123_456", citations=("causes",), basis=Basis.SOURCE), "phone number"),
         (Draft(reply="Call +47 22 33 44 55 now."), "phone number"),
         (Draft(reply="Call 0800 123 4567."), "phone number"),
         (Draft(reply="Ask there.", handoff="therapist"), "handoff"),
@@ -147,6 +159,23 @@ def test_no_reason_repeats_what_a_model_wrote(knowledge: KnowledgeBase) -> None:
 def test_short_instructions_are_not_secret() -> None:
     """Only sentences long enough to be recognised are looked for, so that plain words stay allowed."""
     assert private_sentences("Be calm. One two three four five six seven.") == ("one two three four five six seven",)
+
+
+def test_what_stands_around_a_placeholder_is_secret_and_what_the_assistant_is_is_not() -> None:
+    """Of a template the words around its placeholders are looked for, but not the sentence that says who it is."""
+    template = (
+        "You are {{ name }}, a program that says what a library of sources holds.\n"
+        "- Write at most {{ n }} words and never put a single heading above them."
+    )
+    assert private_sentences(template) == ("words and never put a single heading above them",)
+
+
+@given(st.text(max_size=300))
+def test_a_cleaned_draft_hides_nothing(reply: str) -> None:
+    """After cleaning no draft holds an invisible or direction-changing character, and cleaning again changes nothing."""
+    once = cleaned(Draft(reply=reply))
+    assert not any(unicodedata.category(one) == "Cf" for one in once.reply)
+    assert cleaned(once) == once
 
 
 @given(st.text(max_size=300), st.lists(st.text(max_size=10), max_size=3))

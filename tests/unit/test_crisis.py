@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from datetime import date, timedelta
+from html import unescape
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
+from adapters.web_adapter.prose import prose, with_contacts, with_links
 from engine.exceptions import ConfigurationError
-from engine.text import words
+from engine.text import sentences, words
 from engine.urgency.referral import CountryContacts, Referral, load_referrals, warnings
 
 FOLDER = Path(__file__).resolve().parents[2] / "config" / "crisis"
@@ -37,10 +41,10 @@ def folder(tmp_path: Path, *contacts: str) -> Path:
 
 @pytest.mark.parametrize("country", COUNTRIES)
 def test_every_shipped_country_loads(country: str) -> None:
-    """Each shipped country has usable contacts, an emergency number first."""
+    """Each shipped country has usable contacts, an emergency number among the first two."""
     contacts = load_referral(FOLDER, country).contacts
     assert contacts.country == country
-    assert contacts.contacts[0].purpose == "emergency"
+    assert contacts.emergency in contacts.contacts[:2]
     assert load_referral(FOLDER, country.upper()).contacts == contacts
 
 
@@ -48,28 +52,102 @@ def test_every_shipped_country_loads(country: str) -> None:
 @pytest.mark.parametrize("third_person", [False, True])
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_the_referral_is_short_and_names_the_help_first(country: str, third_person: bool, language: str) -> None:
-    """The fixed sentences have sixty words at most, name the emergency number first, and each contact follows."""
+    """The fixed sentences have sixty words at most, name the emergency number first, and each contact follows in order."""
     referral = SHIPPED.choose(country, language)
     text, *lines = referral.full(third_person=third_person).split("\n")
     fixed = referral.texts.third_person if third_person else referral.texts.first_person
     assert len(words(fixed)) <= 60 and "{" not in text
-    assert referral.contacts.first("emergency").number in text
-    shown = [one.line(referral.texts.hours) for one in referral.contacts.contacts]
-    assert lines[0] == f"- {shown[0]}"
-    for one, line in zip(referral.contacts.contacts, shown, strict=True):
-        assert f"- {line}" in lines
-        assert (one.number or one.link) in line
+    assert referral.contacts.emergency.number in sentences(text)[0]
+    for one, shown, line in zip(referral.contacts.contacts, referral.lines(), lines, strict=False):
+        assert line.startswith(f"- {shown.title}") and shown.reach in line and shown.details in line
+        assert one.number in shown.reach
 
 
+SAME_IN_ENGLISH = {"ambulance", "police", "in England", "in Bogotá"}
+"""What some other language writes as English does."""
+PLACES = {
+    ("in", "england"),
+    ("in", "bogota"),
+    ("in", "buenos"),
+    ("in", "quebec"),
+    ("buenos", "aires"),
+    ("new", "zealand"),
+    ("torres", "strait"),
+    ("capital", "region"),
+    ("region", "hovedstaden"),
+}
+"""Two words in a row that are, or end in, the name of a place."""
+
+
+def english(text: str) -> str:
+    """A text without what the texts of its country's file call by a name: names, numbers, addresses, words to text."""
+    proper = {
+        part
+        for country in SHIPPED.countries.values()
+        for one in country.contacts
+        for part in (one.name, one.number, one.link if one.address else "", one.send)
+        if part
+    }
+    for part in sorted(proper, key=len, reverse=True):
+        text = text.replace(part, " ")
+    return text
+
+
+@pytest.mark.parametrize("country", COUNTRIES)
 @pytest.mark.parametrize("language", [one for one in LANGUAGES if one != "en"])
-def test_hours_and_countries_are_told_in_every_language(language: str) -> None:
-    """When somebody answers, and where, is said in the reader's language for every shipped contact."""
-    said = {one.hours for country in SHIPPED.countries.values() for one in country.contacts if one.hours}
-    hours = SHIPPED.texts[language].hours
-    assert said == hours.keys() and all(hours[one] and hours[one] != one for one in said)
-    names = SHIPPED.names_in(language)
-    assert SHIPPED.texts[language].countries == names and names.keys() == SHIPPED.countries.keys()
-    assert f"({hours['at any hour']})" in SHIPPED.choose("de", language).full()
+def test_nothing_of_a_referral_is_left_in_english(country: str, language: str) -> None:
+    """Every text of every country, without proper names, shares no run of two words with English in another language."""
+    referral, other = SHIPPED.choose(country, language), SHIPPED.choose(country, "en")
+
+    def runs(one: Referral) -> set[tuple[str, str]]:
+        shown = (one.full(), one.full(third_person=True), one.repeated(), one.concern(), one.safe_noted(), one.note)
+        said = [words(english(line)) for text in shown for line in text.split("\n")]
+        pairs = {pair for line in said for pair in pairwise(line)}
+        return {pair for pair in pairs if not any(word.isdecimal() for word in pair)}
+
+    assert runs(referral) & runs(other) - PLACES == set()
+    for text in (referral.full(), referral.full(third_person=True), referral.note):
+        assert not {"the", "and", "with", "you", "your", "call", "hour", "number", "line"} & set(words(english(text)))
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_word_of_the_countries_files_is_said_in_every_language(language: str) -> None:
+    """Hours, what contacts are, notes, languages and countries are all translated, and nothing else is kept for it."""
+    texts, countries = SHIPPED.texts[language], SHIPPED.countries.values()
+    contacts = [one for country in countries for one in country.contacts]
+    spoken = {one for contact in contacts for one in contact.languages}
+    assert texts.languages.keys() == spoken
+    if language == "en":
+        return
+    hours = {one.hours for one in contacts} - {""}
+    phrases = {part for one in contacts for part in (one.what, one.about, "" if one.address else one.link)}
+    phrases |= {country.note for country in countries}
+    assert texts.hours.keys() == hours and texts.phrases.keys() == phrases - {""}
+    assert texts.countries.keys() == SHIPPED.countries.keys()
+    assert texts.countries == SHIPPED.names_in(language)
+    said = {**texts.hours, **texts.phrases}
+    assert {one for one, told in said.items() if not told.strip() or told == one} <= SAME_IN_ENGLISH
+
+
+@pytest.mark.parametrize("country", COUNTRIES)
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_number_of_a_referral_dials_on_the_page(country: str, language: str) -> None:
+    """On the web page each number of the text is a link, `tel:`, or `sms:` where one writes; no other digits are in it."""
+    referral = SHIPPED.choose(country, language)
+    wanted = {one.address for one in referral.contacts.contacts if one.number}
+    for text in (referral.full(), referral.full(third_person=True)):
+        html = str(with_links(prose(text), "", referral))
+        assert set(re.findall(r'href="((?:tel|sms):[^"]+)"', html)) == wanted
+        rest = unescape(re.sub(r"<a class=\"tel\".*?</a>|<[^>]*>", " ", html))
+        for contact in referral.contacts.contacts:
+            rest = rest.replace(contact.name, " ") if contact.name else rest
+        allowed = {"4", "5"} & {found for one in referral.lines() for found in re.findall(r"\d+", one.details)}
+        assert set(re.findall(r"\d+", rest)) <= allowed
+    for named in (referral.brief(), referral.emergency()):
+        linked = str(with_contacts(prose(f"Take 112 mg, 999 times. {named}"), referral))
+        assert "Take 112 mg, 999 times." in linked and linked.count("<a ") >= 1
+    texted = [one for one in referral.contacts.contacts if one.purpose == "text"]
+    assert all(one.address.startswith("sms:") for one in texted)
 
 
 @pytest.mark.parametrize("country", COUNTRIES)
@@ -77,7 +155,7 @@ def test_hours_and_countries_are_told_in_every_language(language: str) -> None:
 def test_the_short_forms_are_one_line_with_the_emergency_number(country: str, language: str) -> None:
     """Repeat, concern and the note after "I am safe" are one line each with the emergency number, no brace left."""
     referral = SHIPPED.choose(country, language)
-    emergency = next(one for one in referral.contacts.contacts if one.purpose == "emergency")
+    emergency = referral.contacts.emergency
     for line in (referral.repeated(), referral.concern(), referral.safe_noted()):
         assert "\n" not in line
         assert emergency.number in line
@@ -153,6 +231,7 @@ def test_placeholder_links_are_refused(tmp_path: Path, link: str) -> None:
     [
         ([contact(purpose="listening")], "No contact has the purpose 'emergency'"),
         ([contact(), "  - {name: Line, purpose: listening}\n"], "neither number nor link"),
+        ([contact(), "  - {number: '113', purpose: listening}\n"], "needs a name, or what it is"),
         ([contact(extra=", colour: red")], "Unknown key"),
         ([contact(purpose="fun")], "Input should be"),
         ([contact(extra=", verified_on: 2026-02-31")], "impossible"),
@@ -198,11 +277,23 @@ WANTED = [
     "ca",
     "au",
     "nz",
+    "ar",
+    "be",
+    "cl",
+    "co",
+    "in",
+    "li",
+    "lu",
+    "mx",
+    "pe",
+    "sg",
+    "uy",
+    "za",
 ]
 
 
 def test_the_wanted_countries_and_languages_are_there() -> None:
-    """Seventeen files of contacts and five languages of crisis texts are shipped."""
+    """Twenty-nine files of contacts and five languages of crisis texts are shipped."""
     assert set(WANTED) <= set(COUNTRIES)
     assert {"en", "nb", "de", "es", "fr"} == set(LANGUAGES)
 
@@ -212,8 +303,57 @@ def test_an_unknown_country_is_told_honestly_that_numbers_differ() -> None:
     assert "differ by country" in SHIPPED.choose("international").full()
 
 
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("third_person", [False, True])
+def test_whoever_is_anywhere_reads_every_emergency_number_in_the_first_sentence(
+    language: str, third_person: bool
+) -> None:
+    """Where the country is not known, the first sentence names 112, 911, 999, 000 and 111, and no website."""
+    first = sentences(SHIPPED.choose("international", language).full(third_person=third_person))[0]
+    assert re.findall(r"\d+", first) == ["112", "911", "999", "000", "111"] and "findahelpline" not in first
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_in_the_united_states_988_comes_before_911_and_in_the_united_kingdom_ireland_has_its_line(
+    language: str,
+) -> None:
+    """The first sentence of the US leads with 988; that of the UK names 111 and, for Northern Ireland, Lifeline."""
+    us = sentences(SHIPPED.choose("us", language).full())[0]
+    assert us.index("988") < us.index("911")
+    uk = sentences(SHIPPED.choose("uk", language).full())[0]
+    assert "999" in uk and "111" in uk and "0808 808 8000" in uk
+
+
+def test_a_sentence_of_a_countrys_own_cannot_name_another_number(tmp_path: Path) -> None:
+    """A number that was changed among the contacts, and not in the sentence of the country's own, stops the start."""
+    made = folder(tmp_path, contact())
+    own = 'own:\n  xx: {call: "Call 113.", call_about: "Call 112."}\n'
+    changed = re.sub(r"own:\n(?:  .*\n)+", own, TEXTS)
+    (tmp_path / "texts" / "en.yaml").write_text(changed, encoding="utf-8")
+    with pytest.raises(ConfigurationError, match="not among the country's contacts") as caught:
+        load_referral(made, "xx")
+    assert caught.value.key == "own.xx.call"
+
+
+def test_a_country_with_one_number_only_has_a_whole_sentence(tmp_path: Path) -> None:
+    """Where nobody but the emergency services can be called, the sentence ends after their number."""
+    said = load_referral(folder(tmp_path, contact()), "xx").full()
+    assert said.startswith("Please call 112 now. ")
+
+
 @pytest.mark.parametrize(
-    ("said", "code"), [("Norway", "no"), ("NO", "no"), (" gb ", "uk"), ("usa", "us"), ("mars", None)]
+    ("said", "code"),
+    [
+        ("Norway", "no"),
+        ("NO", "no"),
+        (" gb ", "uk"),
+        ("usa", "us"),
+        ("mars", None),
+        ("Østerrike", "at"),
+        ("ostEUROPA", None),
+        ("Espana", "es"),
+        ("Pérou", "pe"),
+    ],
 )
 def test_a_country_is_found_by_code_or_name(said: str, code: str | None) -> None:
     """People name their country by code or name; a country without data is not guessed."""

@@ -20,6 +20,7 @@ from adapters.discord_adapter.contexts import PersonLimits, PersonStore
 from adapters.session import SessionState
 from adapters.storage.database import Database
 from adapters.storage.migrating import migrate
+from adapters.storage.naming import Naming
 from adapters.storage.sealing import Keyring, Secret
 from engine.types import Conversation
 
@@ -44,7 +45,7 @@ async def store(tmp_path: Path) -> AsyncIterator[PersonStore]:
     database = Database(f"sqlite:///{tmp_path}/cafi.db")
     migrate(database)
     chats = ChatStore(
-        database=database, keyring=Keyring(current=FIRST), inbox_secret=Secret(b"3" * 32), now=Clock().now
+        database=database, naming=Naming(Keyring(current=FIRST)), inbox_secret=Secret(b"3" * 32), now=Clock().now
     )
     yield PersonStore.over(chats, begin)
     await database.aclose()
@@ -73,7 +74,7 @@ async def test_everything_of_a_person_is_erased_after_a_change_of_secrets_too(st
         await talked(store, identity)
     other = replace(PERSON, user="3", thread="11")
     await talked(store, other)
-    store = replace(store, keyring=Keyring(current=SECOND, former=(FIRST,)))
+    store = replace(store, naming=Naming(Keyring(current=SECOND, former=(FIRST,))))
     await talked(store, THREADS[2])
     assert await store.latest(PERSON) == THREADS[2]
     assert (await store.forget(THREADS[0])).chat >= 4

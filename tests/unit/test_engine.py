@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from engine.exceptions import ModelDeclined, ModelMisconfigured, ModelOutputError, ModelUnavailable
 from engine.models.protocol import Completion, Finish
 from engine.models.scripted import ScriptedModel
+from engine.text import sentences
 from engine.types import (
     ActiveSource,
     Basis,
@@ -27,7 +28,18 @@ from engine.types import (
     Stage,
     Wish,
 )
-from tests.team import ACCEPT, CALM, CITED, DOUBT, REFINED, application, engine_over, rejection, scripted
+from tests.team import (
+    ACCEPT,
+    CALM,
+    CITED,
+    DOUBT,
+    REFINED,
+    application,
+    engine_over,
+    rejection,
+    scripted,
+    shipped_parts,
+)
 
 
 def roles(model: ScriptedModel) -> list[str]:
@@ -197,6 +209,31 @@ async def test_an_invalid_citation_is_sent_back_once(tmp_path: Path) -> None:
     again = engine_over(tmp_path, scripted({"agent": wrong}))
     stubborn = await again.respond(again.start(), "I cannot sleep, what helps?")
     assert stubborn.review.outcome is Outcome.FALLBACK and stubborn.reply.citations == ()
+
+
+async def test_a_draft_is_cleaned_before_anybody_reads_it(tmp_path: Path) -> None:
+    """Invisible and direction-changing characters of a draft, and of a repaired one, reach neither judges nor reader."""
+    spelt = CITED | {"reply": "A fixed time \u202efor\u202c going to b\u200bed can help."}
+    model = scripted({"agent": spelt})
+    turn = await (engine := engine_over(tmp_path, model)).respond(engine.start(), "I cannot sleep, what helps?")
+    assert turn.reply.text == CITED["reply"] and turn.review.outcome is Outcome.ACCEPTED
+    repaired = REFINED | {"reply": "Sleep often\u2067 changes with schizophrenia."}
+    script = {"refiner": repaired, "source_fidelity": [DOUBT, rejection(), ACCEPT]}
+    again = engine_over(tmp_path, scripted(script))
+    turn = await again.respond(again.start(), "I cannot sleep, what helps?")
+    assert turn.review.outcome is Outcome.REFINED and turn.reply.text == REFINED["reply"]
+
+
+@pytest.mark.parametrize("name", ["agent", "refiner", "role_and_tone_chief", "urgency"])
+async def test_no_sentence_of_a_prompt_is_shown(tmp_path: Path, name: str) -> None:
+    """A reply that repeats a sentence of a prompt's system part, in whatever punctuation, ends in the fallback."""
+    prompt = shipped_parts()["prompts"].get(name).instructions
+    told = [one for one in sentences(prompt) if len(one.split()) >= 9 and "{" not in one]
+    leak = CITED | {"citations": [], "basis": "none", "reply": f"I follow this: {told[0].upper()}"}
+    engine = engine_over(tmp_path, scripted({"agent": leak}))
+    turn = await engine.respond(engine.start(), "I cannot sleep, what helps?")
+    assert turn.review.outcome is Outcome.FALLBACK
+    assert any("instructions" in reason for reason in turn.review.failed_checks)
 
 
 async def test_general_knowledge_is_refused_on_high_stakes(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from adapters.chat.receipt import Receipt, receipt_text
 from adapters.chat.texts import load_languages
 from adapters.storage.database import Database
 from adapters.storage.erasing import ERASERS, Names
+from adapters.storage.naming import pseudonyms
 from adapters.storage.sealing import Keyring, Secret
 from adapters.storage.tables import asked, metadata, reviews
 from bots.paths import data_root
@@ -63,9 +64,10 @@ async def used_up(database: Database, keyring: Keyring, identity: ChatIdentity) 
     store = store_over(database, keyring)
     await store.take([message(identity), message(identity, "second")])
     await store.finish(None, identity, state("words"), 0, poll=(f"poll of {identity.chat}", POLL))
-    person = Names.of(keyring, identity).asked[0]
+    names = pseudonyms(keyring, identity)
+    person = names.present.name("asked")
     values = insert(asked).values(person=person, day=int(NOON // 86_400))
-    chat = keyring.chat_key(identity)
+    chat = names.present.name("chat")
     held = insert(reviews).values(review=chat[::-1], chat=chat, day=int(NOON // 86_400), sealed=b"a reply that waits")
     for statement in (values, held):
         database.run_now(lambda connection, statement=statement: connection.execute(statement))
@@ -79,12 +81,17 @@ async def test_forgetting_leaves_no_row_and_tells_what_went(database: Database) 
     await used_up(database, former, BERT)
     store = store_over(database, keyring)
     await store.take([message()])
-    names = Names.of(keyring, ANNA)
-    keys = {*names.chat, *names.asked}
+    names = Names.of(pseudonyms(keyring, ANNA), store._inbox_name(ANNA))
+    keys = {*names.chat, *names.asked, *names.inbox}
     assert set(rows_with(database, keys)) == set(ERASERS)
     assert await store.erase(ANNA) == Receipt(chat=1, waiting=3, asked=1, polls=1, reviews=1)
     assert rows_with(database, keys) == []
-    assert set(rows_with(database, set(Names.of(keyring, BERT).chat))) == {"chats", "inbox", "polls", "reviews"}
+    assert set(rows_with(database, {*pseudonyms(keyring, BERT).names("chat"), store._inbox_name(BERT)})) == {
+        "chats",
+        "inbox",
+        "polls",
+        "reviews",
+    }
     assert await store.erase(ANNA) == Receipt()
 
 

@@ -16,6 +16,7 @@ from adapters.feedback.asking import AskedDays, Moment, answered_in, may_ask, ne
 from adapters.feedback.sinks import DatabaseSink
 from adapters.storage.erasing import Names, erase
 from adapters.storage.keyring_file import rotated
+from adapters.storage.naming import Naming, pseudonyms
 from adapters.storage.sealing import Keyring, Secret
 from adapters.storage.tables import asked
 from engine.types import UrgencyLevel
@@ -77,7 +78,7 @@ def test_the_least_answered_question_comes_next() -> None:
 async def test_only_a_day_under_a_pseudonym_is_remembered(tmp_path: Path) -> None:
     """The day of asking is found again for the same person only, also after the secret was changed, until it is old."""
     kept, keyring = database(tmp_path), Keyring(current=Secret.random())
-    days = AskedDays(database=kept, keyring=keyring)
+    days = AskedDays(database=kept, naming=Naming(keyring))
     assert await days.day(KIM) is None
     await days.mark(KIM, 20_000)
     await days.mark(KIM, 20_003)
@@ -86,7 +87,7 @@ async def test_only_a_day_under_a_pseudonym_is_remembered(tmp_path: Path) -> Non
     (row,) = rows(kept, select(asked))
     assert b"4711" not in row.person and row.day == 20_003
 
-    later = AskedDays(database=kept, keyring=rotated(keyring))
+    later = AskedDays(database=kept, naming=Naming(rotated(keyring)))
     assert await later.day(KIM) == 20_003
     await later.mark(KIM, 20_020)
     assert len(rows(kept, select(asked))) == 1
@@ -99,9 +100,9 @@ async def test_only_a_day_under_a_pseudonym_is_remembered(tmp_path: Path) -> Non
 async def test_forgetting_erases_the_day(tmp_path: Path) -> None:
     """`/forget` finds the mark of asking under the pseudonym it was written with."""
     kept, keyring = database(tmp_path), Keyring(current=Secret.random())
-    days = AskedDays(database=kept, keyring=keyring)
+    days = AskedDays(database=kept, naming=Naming(keyring))
     await days.mark(KIM, 20_000)
-    receipt = await kept.run(lambda connection: erase(connection, Names.of(keyring, KIM)))
+    receipt = await kept.run(lambda connection: erase(connection, Names.of(pseudonyms(keyring, KIM), b"")))
     assert receipt["asked"] == 1
     assert await days.day(KIM) is None
     await kept.aclose()

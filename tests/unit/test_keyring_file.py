@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from secrets import token_hex
 
 import pytest
 
 from adapters.storage.keyring_file import (
+    InboxKey,
     from_texts,
-    inbox_secret,
     load,
+    make_inbox_key,
     pruned,
-    renewed_inbox_secret,
+    read_inbox_key,
     rotated,
     save,
 )
@@ -56,11 +58,20 @@ def test_every_cut_of_the_file_is_noticed(tmp_path: Path) -> None:
             load(path)
 
 
-def test_a_secret_that_can_be_guessed_is_refused() -> None:
-    """A secret from the settings has at least 32 characters."""
+@pytest.mark.parametrize("text", ["", "x" * 64, "correct horse battery staple correct horse battery", "0" * 64, "ab" * 40,
+                                  "0123456789abcdef" * 4 + "g", token_hex(31)])  # fmt: skip
+def test_a_secret_that_can_be_guessed_is_refused(text: str) -> None:
+    """A present secret from the settings has 64 random hexadecimal digits; the error says how to make one."""
+    with pytest.raises(ConfigurationError, match="openssl rand -hex 32"):
+        from_texts(text)
+
+
+def test_a_former_secret_may_be_what_was_taken_before() -> None:
+    """What lies under a phrase of 32 characters opens while it is among the former secrets, and no shorter one is taken."""
+    new = token_hex(32)
+    assert from_texts(new, ["y" * 32]) == Keyring(current=Secret(new.encode()), former=(Secret(b"y" * 32),))
     with pytest.raises(ConfigurationError, match="shorter than 32"):
-        from_texts("x" * 31)
-    assert from_texts("x" * 32, ["y" * 32]).former == (Secret(b"y" * 32),)
+        from_texts(new, ["y" * 31])
 
 
 def test_rotation_keeps_every_former_secret() -> None:
@@ -77,15 +88,18 @@ def test_pruning_never_drops_the_present_secret() -> None:
     assert pruned(KEYRING, []) == KEYRING
 
 
-def test_the_inbox_key_is_made_anew_where_it_is_lost_or_cut_off(tmp_path: Path) -> None:
-    """A missing or damaged inbox key gives a new one; a whole one stays."""
+def test_reading_the_inbox_key_never_writes_it(tmp_path: Path) -> None:
+    """A missing or damaged inbox key is told, and stays as it is; a whole one is the same for whoever reads it."""
     path = tmp_path / "inbox.key"
-    first = inbox_secret(path)
-    assert inbox_secret(path) == first
-    path.write_text(path.read_text(encoding="ascii")[:20], encoding="ascii")
-    second = inbox_secret(path)
-    assert second != first and inbox_secret(path) == second
-    assert renewed_inbox_secret(path) != second
+    assert read_inbox_key(path) is None and not path.exists()
+    with pytest.raises(ConfigurationError, match=r"inbox\.key: .*`cafi run` makes one"):
+        InboxKey(path).seal("waiting", b"", b"words")
+    make_inbox_key(path)
+    sealed = InboxKey(path).seal("waiting", b"", b"words")
+    assert InboxKey(path).open("waiting", b"", sealed) == b"words"
+    cut = path.read_text(encoding="ascii")[:20]
+    path.write_text(cut, encoding="ascii")
+    assert read_inbox_key(path) is None and path.read_text(encoding="ascii") == cut
 
 
 def test_a_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -12,10 +13,20 @@ from hypothesis import strategies as st
 from engine.exceptions import KnowledgeBaseError
 from engine.knowledge.base import KnowledgeBase, scan
 from engine.knowledge.directives import DirectiveKind, brackets, unbalanced_line, without_brackets
+from engine.knowledge.finding import Severity
+from engine.knowledge.limits import LintLimits
+from engine.knowledge.lint import lint
 from engine.knowledge.source import Source, read_source
 
 ROOT = Path(__file__).resolve().parents[2] / "knowledge_base"
 HEAD = "---\nid: causes\ntitle: What causes it\nsummary:\n  - Explains causes\n---\n"
+
+
+def linted_errors(folder: Path) -> set[tuple[Path, int]]:
+    """Where the linter finds errors."""
+    limits = LintLimits.load(ROOT.parent / "config" / "kb_lint.yaml")
+    found = lint(folder, limits, date(2026, 11, 20)).findings
+    return {(one.file, one.line) for one in found if one.severity is Severity.ERROR}
 
 
 def write(folder: Path, name: str, text: str | bytes) -> Path:
@@ -216,6 +227,84 @@ def test_dead_links_and_missing_media_name_their_line(tmp_path: Path) -> None:
         ("causes.md", 8, f"The media file 'b.png' is not in {tmp_path.name}/media/media.yaml."),
         ("causes.md", 10, "There is no source 'nowhere'."),
     }
+
+
+OUTSIDE = (
+    "../../secret.json",
+    "/etc/passwd",
+    "..",
+    ".png",
+    "x.js",
+    "x.html",
+    "x.png.exe",
+    "sub/x.png",
+    "a b.png",
+    "x.svgz",
+)
+
+
+@pytest.mark.parametrize("name", OUTSIDE)
+def test_media_are_pictures_of_the_media_folder(tmp_path: Path, name: str) -> None:
+    """A file elsewhere, of another kind or with a path in its name is a fault at its line and is not shown."""
+    folder = tmp_path / "kb"
+    write(folder, "causes.md", HEAD + f"Text.\n[show: {name} | S]\n")
+    for one in ("media/x.js", "media/x.html", "media/x.png.exe", "media/sub/x.png", "media/.png", "media/a b.png"):
+        write(folder, one, b"x")
+    write(tmp_path, "secret.json", b"secret")
+    write(folder, "media/media.yaml", f"- alt: A\n  caption: C\n  file: {json.dumps(name)}\n")
+    base, problems = scan(folder)
+    assert base is not None and base.media == {}
+    assert (folder / "media" / "media.yaml", 3) in {(one.file, one.line) for one in problems}
+    assert (folder / "media" / "media.yaml", 3) in linted_errors(folder)
+    with pytest.raises(KnowledgeBaseError):
+        KnowledgeBase.load(folder)
+
+
+@pytest.mark.parametrize(
+    ("link", "line"),
+    [
+        ("media/x.png", 2),
+        ("media/media.yaml", 1),
+        ("causes.md", 1),
+        ("other.md", 1),
+        ("manifest.yaml", 1),
+        ("summaries.json", 1),
+        ("synonyms.yaml", 1),
+    ],
+)
+def test_nothing_is_read_through_a_link(tmp_path: Path, link: str, line: int) -> None:
+    """Whatever of a knowledge base is a link is a fault with file and line, for loading and for the linter."""
+    folder = tmp_path / "kb"
+    write(folder, "causes.md", HEAD + "Text.\n")
+    write(folder, "sound.md", HEAD.replace("causes", "sound") + "Text.\n")
+    write(folder, "media/x.png", b"x")
+    write(folder, "media/media.yaml", "- alt: A\n  file: x.png\n")
+    write(tmp_path, "secret", "words that nobody may see")
+    (folder / link).unlink(missing_ok=True)
+    (folder / link).symlink_to(tmp_path / "secret")
+    named = folder / "media" / "media.yaml" if link == "media/x.png" else folder / link
+    base, problems = scan(folder)
+    assert [(one.file, one.line) for one in problems] == [(named, line)]
+    assert "nobody may see" not in str(base)
+    assert (named, line) in linted_errors(folder)
+
+
+def test_a_media_folder_that_is_a_link_is_not_read(tmp_path: Path) -> None:
+    """Pictures of a folder elsewhere are not shown, even if the name and kind are right."""
+    folder = tmp_path / "kb"
+    write(folder, "causes.md", HEAD + "Text.\n")
+    write(tmp_path, "elsewhere/x.png", b"x")
+    write(tmp_path, "elsewhere/media.yaml", "- alt: A\n  file: x.png\n")
+    (folder / "media").symlink_to(tmp_path / "elsewhere")
+    base, problems = scan(folder)
+    assert base is not None and base.media == {} and len(problems) == 1
+
+
+def test_the_folder_itself_may_be_a_link(tmp_path: Path) -> None:
+    """Whoever runs this may keep a knowledge base elsewhere and link to it."""
+    write(tmp_path / "kb", "causes.md", HEAD + "Text.\n")
+    (tmp_path / "linked").symlink_to(tmp_path / "kb")
+    assert scan(tmp_path / "linked")[1] == []
 
 
 @pytest.mark.parametrize(

@@ -11,13 +11,14 @@ from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import Connection, inspect
+from sqlalchemy import Connection, inspect, text
 
 from adapters.storage import migrating
 from adapters.storage.database import Database
 from adapters.storage.migrating import migrate
 from adapters.storage.tables import metadata
 from engine.exceptions import StorageDamaged
+from tests.storage import store_over
 
 FOLDER = Path(migrating.__file__).parent / "migrations"
 
@@ -54,6 +55,18 @@ def test_every_former_version_becomes_the_present_one(tmp_path: Path, before: st
     assert migrate(database) == before
     assert differences(database) == []
     assert migrate(database) == REVISIONS[0]
+    database.close()
+
+
+async def test_the_numbers_of_last_updates_go_along(tmp_path: Path) -> None:
+    """A number that an earlier version left in clear is the same one after the migration, and lies sealed after the start."""
+    database = Database(f"sqlite:///{tmp_path}/cafi.db")
+    at_revision(database, "0002")
+    database.run_now(lambda one: one.execute(text("INSERT INTO cursors VALUES ('discord 1', 1573983886721941559)")))
+    migrate(database)
+    store = store_over(database)
+    await store.seal_cursors()
+    assert await store.cursor("discord 1") == 1573983886721941559
     database.close()
 
 

@@ -5,27 +5,32 @@ from __future__ import annotations
 import asyncio
 import re
 import sqlite3
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sqlalchemy import update
 
 from adapters.chat.identity import ChatIdentity
 from adapters.chat.incoming import Incoming
 from adapters.chat.state import Answered
 from adapters.moderation.asked import MOST, as_shown
-from adapters.moderation.audit import Action, AuditLog, Target
+from adapters.moderation.audit import CLOSED, Action, AuditLog, Target
 from adapters.moderation.policy import Admission, Mode, Reason, reason_to_wait
 from adapters.moderation.posts import Post, PostStore, changed, holds_a_phone_number
+from adapters.moderation.rechecking import Recheck
+from adapters.moderation.review_queue import ReviewQueue
 from adapters.moderation.reviews import Decided, Outcome, Review, ReviewStore, new_id
 from adapters.moderation.standing import Standing, Standings
 from adapters.moderation.texts import load_moderation_texts
 from adapters.storage.database import Database
 from adapters.storage.erasing import Names, erase
 from adapters.storage.migrating import migrate
+from adapters.storage.naming import Naming, pseudonyms
 from adapters.storage.sealing import Keyring, Secret
-from adapters.storage.tables import metadata
+from adapters.storage.tables import audit, metadata
 from bots.compose import Application
 from bots.settings import CafiSettings
 from engine.exceptions import ConfigurationError, StorageUnavailable
@@ -115,7 +120,7 @@ def test_a_question_as_moderators_see_it_calls_nobody_and_stays_short(text: str)
     """Whatever was written, no mention, link, address or long number is left, and it is one short line."""
     shown = as_shown(text)
     assert len(shown) <= MOST and "\n" not in shown
-    assert not re.search(r"<[@#]|https?://|www\.|\S@\S|\d{5}", shown)
+    assert not re.search(r"<[@#]|\w://|[@#]\w|\d(?:[ .\u2013_-]?\d){4}", shown)
 
 
 @pytest.mark.parametrize(
@@ -125,6 +130,10 @@ def test_a_question_as_moderators_see_it_calls_nobody_and_stays_short(text: str)
         ("write to anna@example.org or 22 40 00 40", "write to … or …"),
         ("see https://example.org/anna?x=1 please", "see … please"),
         ("@anna says 300 mg is too much", "… says 300 mg is too much"),
+        ("anna#1234 and anna # 1234 and @anna.w and discord.gg/abc", "… and … and … and …"),
+        ("write to tg://resolve?x=1, t.me/anna or my-clinic.example", "write to … … or …"),
+        ("ring 0900.123.456, 0900–123–456, 0 9 0 0 1 2 or 2\u00a02\u00a04\u00a00\u00a00", "ring …, …, … or …"),
+        ("I took 5, 10, 20 and 300 mg at 3.5, e.g. at night.", "I took 5, 10, 20 and 300 mg at 3.5, e.g. at night."),
     ],
 )
 def test_what_is_taken_out_of_a_question(said: str, left: str) -> None:
@@ -166,14 +175,14 @@ def _on_disk(folder: Path) -> bytes:
 async def test_a_review_comes_back_as_it_was_and_lies_sealed(tmp_path: Path, database: Database) -> None:
     """What waits opens under the inbox key alone, and the file holds no word of it."""
     secret, keyring = Secret.random(), Keyring(current=Secret.random())
-    store = ReviewStore(database=database, keyring=keyring, secret=secret)
+    store = ReviewStore(database=database, naming=Naming(keyring), secret=secret)
     one = review()
     await store.put(one)
     assert await store.get(one.id) == one and await store.waiting() == [one]
     assert one.shown == "I was away.\n\nVoices are sounds."
     content = _on_disk(tmp_path)
     assert b"voices" not in content.lower() and b"Anna" not in content
-    other = ReviewStore(database=database, keyring=keyring, secret=Secret.random())
+    other = ReviewStore(database=database, naming=Naming(keyring), secret=Secret.random())
     assert await other.get(one.id) is None
     assert await other.waiting() == [] and await store.waiting() == []  # what nobody can open any more is dropped
     await database.aclose()
@@ -181,7 +190,7 @@ async def test_a_review_comes_back_as_it_was_and_lies_sealed(tmp_path: Path, dat
 
 async def test_a_decision_opens_for_its_own_chat_only(database: Database) -> None:
     """Somebody else's chat, a forged text and a text of another key show nothing."""
-    store = ReviewStore(database=database, keyring=Keyring(current=Secret.random()), secret=Secret.random())
+    store = ReviewStore(database=database, naming=Naming(Keyring(current=Secret.random())), secret=Secret.random())
     decided = Decided(review=review(), outcome=Outcome.EDITED, words="Voices are real to those who hear them.")
     sealed = store.seal_decided(decided)
     assert store.open_decided(Incoming(identity=ANNA, text=sealed)) == decided
@@ -194,14 +203,14 @@ async def test_a_decision_opens_for_its_own_chat_only(database: Database) -> Non
 async def test_forgetting_erases_waiting_reviews_of_that_chat_alone(database: Database) -> None:
     """The eraser takes the chat's reviews, under every secret that was in use, and leaves those of others."""
     former, secret = Secret.random(), Secret.random()
-    old = ReviewStore(database=database, keyring=Keyring(current=former), secret=secret)
+    old = ReviewStore(database=database, naming=Naming(Keyring(current=former)), secret=secret)
     keyring = Keyring(current=Secret.random(), former=(former,))
-    store = ReviewStore(database=database, keyring=keyring, secret=secret)
+    store = ReviewStore(database=database, naming=Naming(keyring), secret=secret)
     other = review(incoming=Incoming(identity=ChatIdentity(platform="discord", chat="1", user="43")))
     await old.put(review())
     await store.put(review())
     await store.put(other)
-    gone = await database.run(lambda connection: erase(connection, Names.of(keyring, ANNA)))
+    gone = await database.run(lambda connection: erase(connection, Names.of(pseudonyms(keyring, ANNA), b"")))
     assert gone["reviews"] == 2 and await store.waiting() == [other]
     await database.aclose()
 
@@ -216,6 +225,48 @@ def test_the_migration_makes_the_tables_that_are_declared(tmp_path: Path, databa
     connection.close()
     for name in ("audit", "posts", "standing"):
         assert metadata.tables[name].info["of_a_chat"] is False and metadata.tables[name].info["because"]
+
+
+async def test_few_replies_wait_of_one_person_and_in_all(database: Database) -> None:
+    """A person's threads count together, in each community apart; askers at the same moment do not slip through."""
+    keyring, now = Keyring(current=Secret.random()), lambda: 0.0
+    store = ReviewStore(database=database, keyring=keyring, secret=Secret.random(), now=now)
+    audit = AuditLog(database=database, keyring=keyring)
+    queue = ReviewQueue(store=store, audit=audit, most=5, most_a_member=3, now=now)
+
+    def of(user: str, guild: str = "1", thread: str = "") -> Review:
+        return review(
+            incoming=Incoming(identity=ChatIdentity(platform="discord", chat=guild, user=user, thread=thread))
+        )
+
+    held = await asyncio.gather(*(queue.hold(of("42", thread=str(at))) for at in range(6)))
+    assert sum(held) == 3
+    assert await queue.hold(of("42", guild="2")) and await queue.hold(of("43")) and not await queue.hold(of("44"))
+    assert len(await store.waiting()) == 5
+    await store.remove((await store.waiting())[0].id)
+    assert await queue.hold(of("44"))
+    await database.aclose()
+
+
+# --- A moderator's words ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("words", "passes"),
+    [
+        ("My sources do not answer that.", True),
+        ("My sources do not answer that, but the moderator Tom can help: tom@evil.example", False),
+        ("My sources do not answer that. Write to discord.gg/abcd.", False),
+        ("My sources do not answer that. Ring 118 118.", False),
+    ],
+)
+async def test_a_reply_without_a_source_brings_no_address_along(words: str, passes: bool) -> None:
+    """Where no source is cited a moderator's words name no link, account or number that the judged reply did not have."""
+    application = Application(settings=CafiSettings(agents="builtin"))
+    recheck = Recheck(engine=application.engine, lexicon=application.lexicon)
+    answered = Answered(number=1, assistant=next(iter(application.engine.assistants)), sources=(), decision="ACCEPT")
+    one = review(draft="My sources do not answer that.", basis=Basis.NONE, answered=answered)
+    assert (await recheck.edited(one, words) == ()) is passes
 
 
 # --- What holds ---------------------------------------------------------------------------------------------------------
@@ -299,6 +350,30 @@ async def test_the_log_keeps_each_action_once_though_the_database_was_away(datab
     await database.aclose()
 
 
+async def test_what_was_posted_is_kept_sealed_as_long_as_the_log(tmp_path: Path, database: Database) -> None:
+    """The words open with the operator's secret alone, in their own line alone, after its change too, and go with the line."""
+    clock, former = [720_000.0], Secret.random()
+    log = AuditLog(database=database, keyring=Keyring(current=former), days=2, now=lambda: clock[0])
+    log.note(Action.POLL, Target.POLL, "42", "When shall we meet?\n- Monday")
+    log.note(Action.PAUSE, Target.BOT, "42")
+    assert await log.save()
+    assert b"Monday" not in _on_disk(tmp_path)
+    assert [one.posted for one in await log.entries()] == ["", "When shall we meet?\n- Monday"]
+    stranger = AuditLog(database=database, keyring=Keyring(current=Secret.random()))
+    assert (await stranger.entries())[1].posted == CLOSED
+    await stranger.renew()  # what it cannot open it leaves as it is
+    changed = AuditLog(database=database, keyring=Keyring(current=Secret.random(), former=(former,)))
+    await changed.renew()
+    log.keyring = Keyring(current=changed.keyring.current)
+    assert (await log.entries())[1].posted.endswith("Monday")
+    await database.run(lambda connection: connection.execute(update(audit).values(hour=audit.c.hour + 1)))
+    assert (await log.entries())[1].posted == CLOSED
+    clock[0] += 3 * 86_400
+    await log.sweep()
+    assert await log.entries() == []
+    await database.aclose()
+
+
 # --- Posts --------------------------------------------------------------------------------------------------------------
 
 
@@ -337,6 +412,13 @@ async def test_a_post_is_kept_under_former_secrets_and_found_when_its_source_has
     assert changed([post], lambda one: None) == [post]
     assert changed([post], lambda one: sources["voices"]) == [post]
     await database.aclose()
+
+
+def test_a_text_of_somebodys_own_needs_somebody_else() -> None:
+    """Their approval counts as one of two, and never as the only one."""
+    post = Post(id=new_id(), source="s", assistant="a", text="t", digest="d", place=1, author=b"1".hex())
+    assert not post.approved_by(b"1").ready and post.approved_by(b"2").ready
+    assert replace(post, needed=2).approved_by(b"1").approved_by(b"2").ready
 
 
 def test_one_moderator_counts_once() -> None:

@@ -70,10 +70,9 @@ def test_the_same_words_never_look_the_same() -> None:
 
 
 @given(IDENTITIES, IDENTITIES)
-def test_two_identities_never_share_a_key(one: ChatIdentity, other: ChatIdentity) -> None:
-    """Chat keys are equal for equal identities only, however their parts are divided."""
-    keyring = Keyring(current=SECRET)
-    assert (keyring.chat_key(one) == keyring.chat_key(other)) == (one == other)
+def test_two_identities_are_never_written_alike(one: ChatIdentity, other: ChatIdentity) -> None:
+    """Names and keys are made of bytes that are equal for equal identities only, however their parts are divided."""
+    assert (one.canonical() == other.canonical()) == (one == other)
 
 
 def test_the_names_for_different_purposes_are_unrelated() -> None:

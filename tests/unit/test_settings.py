@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
+from bots.checking import findings
 from bots.compose import Application
 from bots.settings import CafiSettings, read_settings
 from engine.exceptions import ConfigurationError
@@ -182,3 +183,39 @@ def test_an_assistant_id_is_a_plain_word() -> None:
         AssistantSettings(
             id="../x", name="n", audience="a", condition="c", knowledge_base=Path("k"), rules=(), welcome="w"
         )
+
+
+def test_a_model_without_a_limit_of_spending_is_an_error_of_the_check(tmp_path: Path) -> None:
+    """`cafi check` names file, key and remedy where a model may cost without end; one line mends it, and quoting needs none."""
+    unlimited = "models: {base_url: 'http://127.0.0.1:9/v1'}\n"
+
+    def errors(text: str, agents: str | None = None) -> list[ConfigurationError]:
+        found = findings(written(tmp_path, text), None, agents)
+        return [one.problem for one in found if one.level == "error"]
+
+    (problem,) = errors(unlimited)
+    assert problem.file == tmp_path / "cafi.yaml" and problem.key == "spending.tokens_a_day"
+    assert problem.remedy is not None and "CAFI_SPENDING__TOKENS_A_DAY" in problem.remedy
+    assert errors(unlimited, "builtin") == [] == errors(f"{unlimited}spending: {{tokens_a_day: 2000000}}\n")
+    (unpriced,) = errors(f"{unlimited}spending: {{cost_a_day: 5}}\n")  # the shipped table of prices is empty
+    assert "gpt-4.1" in unpriced.problem and unpriced.key == "spending.tokens_a_day"
+
+
+@pytest.mark.parametrize(
+    "secret", ["", "short", "x" * 23, "x" * 257, "with a blank and more letters", "ünïcödé-letters-are-not-taken"]
+)
+def test_a_webhook_secret_that_can_be_guessed_is_refused(tmp_path: Path, secret: str) -> None:
+    """An empty, short or unsendable secret is a fault with file, line, key and remedy, and is not repeated."""
+    path = written(tmp_path, f'telegram:\n  webhook_url: https://example.org/x\n  webhook_secret: "{secret}"\n')
+    with pytest.raises(ConfigurationError) as caught:
+        read_settings(path)
+    assert (caught.value.file, caught.value.line, caught.value.key) == (path, 3, "telegram.webhook_secret")
+    assert "openssl rand -hex 32" in str(caught.value)
+    assert not secret or secret not in str(caught.value)
+
+
+@pytest.mark.parametrize("secret", ["x" * 24, "Ab0_-" * 51])
+def test_a_webhook_secret_that_telegram_takes_is_taken(tmp_path: Path, secret: str) -> None:
+    """24 to 256 letters, digits, underscores and dashes."""
+    taken = read_settings(written(tmp_path, f"telegram:\n  webhook_secret: {secret}\n")).telegram.webhook_secret
+    assert taken is not None and taken.get_secret_value() == secret

@@ -38,9 +38,9 @@ async def rows(database: Database, table: Table) -> list[tuple[Any, ...]]:
 
 async def test_a_row_comes_once_and_is_changed_then(database: Database) -> None:
     """A second row with the same key takes the place of the first one; another key has its own."""
-    for name, value in (("telegram", 5), ("telegram", 3), ("discord", 8)):
-        await put(database, cursors, {"name": name, "value": value})
-    assert sorted(await rows(database, cursors)) == [("discord", 8), ("telegram", 3)]
+    for name, sealed in (("telegram", b"5"), ("telegram", b"3"), ("discord", b"8")):
+        await put(database, cursors, {"name": name, "sealed": sealed})
+    assert sorted(await rows(database, cursors)) == [("discord", b"8"), ("telegram", b"3")]
 
 
 async def test_sums_grow_and_the_rest_is_replaced(database: Database) -> None:
@@ -70,7 +70,7 @@ async def test_nothing_is_lost_between_two_programs(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("table", "adding", "change"),
     [
-        (cursors, (), "(name) DO UPDATE SET value = excluded.value"),
+        (cursors, (), "(name) DO UPDATE SET sealed = excluded.sealed"),
         (asked, (), "(person) DO UPDATE SET day = excluded.day"),
         (standing, (), "(platform) DO UPDATE SET content = excluded.content"),
         (polls, (), "(poll) DO UPDATE SET chat = excluded.chat, day = excluded.day, sealed = excluded.sealed"),

@@ -5,6 +5,15 @@
   const at = (id) => document.getElementById(id);
   root.classList.add("js");
 
+  // After leaving, Back leads to the first page and no further; and no address keeps more than where it leads.
+  const came = performance.getEntriesByType("navigation")[0], first = base || "/";
+  if ("fresh" in document.body.dataset && came && came.type === "back_forward" && location.pathname !== first) {
+    document.body.replaceChildren();
+    location.replace(first);
+    return;
+  }
+  if (location.search) history.replaceState(history.state, "", location.pathname + location.hash);
+
   let source = null, alive = false, opener = null;
 
   // Quick exit: the browser is gone before the server has answered.
@@ -26,6 +35,20 @@
   });
   document.addEventListener("click", (event) => { if (!help.contains(event.target)) shut(); });
   window.addEventListener("pageshow", (event) => { if (event.persisted) location.reload(); });
+
+  // The titles are searched in the page: nothing is sent, and the browser keeps nothing of it.
+  const search = document.querySelector("form.search");
+  if (search) {
+    const titles = [...document.querySelectorAll(".titles li")], count = document.querySelector("[role=status]");
+    search.addEventListener("submit", (event) => {
+      event.preventDefault();
+      const wanted = at("q").value.toLowerCase().split(/\s+/);
+      for (const one of titles) one.hidden = !wanted.every((word) => one.textContent.toLowerCase().includes(word));
+      const found = titles.filter((one) => !one.hidden).length;
+      for (const shelf of document.querySelectorAll("main section")) shelf.hidden = !shelf.querySelector("li:not([hidden])");
+      count.textContent = found ? search.dataset.count.replace("{count}", found) : search.dataset.none;
+    });
+  }
 
   const chat = at("chat");
   const log = at("log"), status = at("status"), ask = at("ask"), text = at("text"), aside = at("beside");
@@ -94,10 +117,6 @@
   async function post(form, fields) {
     const answer = await fetch(form.action, { method: "POST", body: fields, headers: { Accept: "application/json" } });
     const said = await answer.json().catch(() => null);
-    if (said && said.shown) { // what was written is refused, and still calls for help
-      if (at("m0")) at("m0").remove();
-      add(said.shown);
-    }
     if (!answer.ok || !said) throw new Error(String(answer.status));
     if (said.go && !said.go.endsWith("/chat")) location.assign(said.go);
   }

@@ -1,0 +1,51 @@
+"""Where the operator's secret lies: apart from the database, so that a copy of one folder does not hold both."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+
+from sqlalchemy.engine import make_url
+
+from bots.settings import CafiSettings
+from engine.exceptions import ConfigurationError
+
+BESIDE = Path("var") / "secret.json"
+"""Where earlier versions made it, beside the database; it goes on being read there."""
+
+
+def secret_file(settings: CafiSettings) -> Path:
+    """The file as set; else the one apart from the database, or one that an earlier version has made beside it."""
+    if settings.sessions.secret_file is not None:
+        return settings.sessions.secret_file
+    apart = file_apart(settings)
+    return BESIDE if BESIDE.exists() and not apart.exists() else apart
+
+
+def file_apart(settings: CafiSettings) -> Path:
+    """The file in this account's configuration folder, one for each database; raises ConfigurationError."""
+    try:
+        base = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
+    except RuntimeError as error:  # an account without a home
+        raise ConfigurationError(
+            "This account has no folder for the secret.",
+            key="sessions.secret_file",
+            remedy="Set it to a file that is not where the database is; docs/howto/telegram.md tells of systemd.",
+        ) from error
+    file = database_file(settings)
+    place = make_url(settings.storage.url).render_as_string(hide_password=True) if file is None else str(file.resolve())
+    name = "cafi" if file is None else file.stem
+    return base / "cafi" / f"{name}-{hashlib.sha256(place.encode()).hexdigest()[:8]}.json"
+
+
+def database_file(settings: CafiSettings) -> Path | None:
+    """SQLite's file; None for another database."""
+    url = make_url(settings.storage.url)
+    return Path(url.database) if url.get_backend_name() == "sqlite" and url.database else None
+
+
+def is_beside(settings: CafiSettings) -> bool:
+    """Whether the secret lies in the database's folder."""
+    file, database = secret_file(settings), database_file(settings)
+    return database is not None and file.exists() and file.resolve().parent == database.resolve().parent
