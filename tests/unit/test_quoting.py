@@ -7,7 +7,6 @@ import pytest
 from bots.compose import Application
 from bots.settings import CafiSettings
 from engine.engine import Engine
-from engine.urgency.person import tells_of_anothers_belief
 
 
 @pytest.fixture(scope="module")
@@ -68,5 +67,4 @@ async def test_a_belief_is_not_argued_with_but_those_around_somebody_are_answere
     shipped: Engine, message: str, of_another: bool
 ) -> None:
     """Who tells of a belief of their own gets no text on delusions; who tells of another's gets a source."""
-    assert tells_of_anothers_belief(message) is of_another
     assert bool((await said(shipped, message))[1]) is of_another

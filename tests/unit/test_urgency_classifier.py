@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-import time
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,8 @@ from hypothesis import strategies as st
 
 from engine.exceptions import ConfigurationError
 from engine.types import LayerResult, Message, Role, UrgencyLevel
-from engine.urgency.classifier import UrgencyClassifier, readings, words
+from engine.urgency.classifier import UrgencyClassifier, readings
+from engine.urgency.words import words
 from evaluation.urgency_training import DATA, RECORD, WEIGHTS
 
 LAYER = UrgencyClassifier.load(WEIGHTS)
@@ -23,17 +23,12 @@ FOUND = [text for text in TEXTS if LAYER.assess_now(text).level is not UrgencyLe
 HOMOGLYPHS = str.maketrans("aceiopsxyk", "асеіорѕхук")
 
 
-def level(text: str, *earlier: str) -> UrgencyLevel:
-    said = tuple(Message(role=Role.USER, content=one) for one in earlier)
-    return LAYER.assess_now(text, said).level
+def turns(*said: str) -> tuple[Message, ...]:
+    return tuple(Message(role=Role.USER, content=one) for one in said)
 
 
-@pytest.mark.parametrize(
-    "text", ["I want to die", "jeg vil ikke leve lenger", "ich bringe mich um", "me quiero matar", "je vais me tuer"]
-)
-def test_plain_danger_shows_the_contacts(text: str) -> None:
-    """Plain statements of danger lead to the contacts in every language."""
-    assert level(text) is not UrgencyLevel.NONE
+def level(text: str) -> UrgencyLevel:
+    return LAYER.assess_now(text).level
 
 
 @pytest.mark.parametrize(
@@ -49,21 +44,23 @@ def test_plain_danger_shows_the_contacts(text: str) -> None:
         "thank you, that helped",
     ],
 )
-def test_plain_questions_show_nothing(text: str) -> None:
-    """Ordinary questions and requests for help are answered without contacts."""
+def test_plain_questions_raise_no_suspicion(text: str) -> None:
+    """Ordinary questions and requests for help are answered without being asked back."""
     assert level(text) is UrgencyLevel.NONE
 
 
-def test_danger_in_the_middle_of_ordinary_text() -> None:
-    """A sentence of danger is not averaged away by the ordinary sentences around it."""
-    around = "The bus was late again. I had soup for lunch. My sister sends her love."
-    assert level(f"{around} I want to kill myself tonight. {around}") is not UrgencyLevel.NONE
+@pytest.mark.parametrize("text", FOUND[:40])
+def test_the_classifier_alone_never_replaces_an_answer(text: str) -> None:
+    """However alarming a message is, the layer raises a suspicion and no more."""
+    assert level(text) is UrgencyLevel.CONCERN
 
 
-def test_a_short_message_is_read_with_what_was_said_before() -> None:
-    """Two words count as the end of what the person said before them."""
-    assert level("i did it", "I am going to kill myself") is not UrgencyLevel.NONE
-    assert level("i did it", "I have to hang up the laundry today") is UrgencyLevel.NONE
+def test_what_was_said_before_is_read_along() -> None:
+    """The same words count otherwise after other words of the person."""
+    alone, after = (
+        LAYER.scores("yes all of them", said) for said in ((), turns("i have the pills from the whole month here"))
+    )
+    assert alone["urgent"] != after["urgent"]
 
 
 def test_what_the_assistant_said_does_not_count() -> None:
@@ -72,12 +69,13 @@ def test_what_the_assistant_said_does_not_count() -> None:
     assert LAYER.assess_now("i did it", said) == LAYER.assess_now("i did it")
 
 
-def test_nothing_but_the_level_leaves_the_layer() -> None:
-    """Neither a score nor words of the message are in the result, only the level and whether it is a doubt."""
+def test_nothing_but_the_finding_leaves_the_layer() -> None:
+    """Neither a score nor words of the message are in the result, only the level, what it is about, and the flag."""
     for message in ("I want to die", "I feel so low and alone", "what are symptoms"):
-        found = level(message)
-        unsure = found is UrgencyLevel.CONCERN
-        assert LAYER.assess_now(message) == LayerResult(layer="classifier", level=found, unsure=unsure)
+        found = LAYER.assess_now(message)
+        assert found == LayerResult(
+            layer="classifier", level=found.level, kind=found.kind, delusional_framing=found.delusional_framing
+        )
 
 
 @pytest.mark.parametrize(
@@ -125,25 +123,6 @@ def test_any_text_is_assessed(text: str) -> None:
     assert LAYER.assess_now(text).layer == "classifier"
 
 
-@pytest.mark.parametrize("unit", ["a", "i want to die. ", "! ", "die\n", "?"])
-def test_hostile_repetition_is_fast(unit: str) -> None:
-    """Only the beginning of an endless message is read."""
-    begun = time.perf_counter()
-    LAYER.assess_now(unit * (100_000 // len(unit)))
-    assert time.perf_counter() - begun < 0.5
-
-
-def test_it_is_fast() -> None:
-    """A message takes below 2 ms in the middle, loading below 60 ms, each with room for a slow machine."""
-    begun = time.perf_counter()
-    layer = UrgencyClassifier.load(WEIGHTS)
-    assert time.perf_counter() - begun < 0.3
-    begun = time.perf_counter()
-    for text in TEXTS[:100]:
-        layer.assess_now(text)
-    assert (time.perf_counter() - begun) / 100 < 0.01
-
-
 def test_readings_are_the_whole_and_its_sentences() -> None:
     """A message of one sentence is read once, a longer one also sentence by sentence."""
     assert len(readings("One sentence only")) == 1
@@ -154,13 +133,20 @@ def test_the_weights_are_small_and_belong_to_their_record() -> None:
     """The file is below 2 MB, and the record beside it names the same thresholds and data."""
     record = json.loads(RECORD.read_text("utf-8"))
     assert WEIGHTS.stat().st_size < 2_000_000
-    assert record["thresholds"] == {"concern": LAYER.head.concern, "urgent": LAYER.head.urgent}
-    assert LAYER.head.data in record["data"].values()
+    assert record["thresholds"] == {head.name: head.threshold for head in LAYER.description.heads}
+    assert LAYER.description.data in record["data"].values()
 
 
-@pytest.mark.parametrize("content", [b"", b"{}\n", b"no json\n\0\0", b"\xff\xfe", WEIGHTS.read_bytes()[:-2]])
+WHOLE = WEIGHTS.read_bytes()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"{}\n", b"no json\n\0\0", b"\xff\xfe", WHOLE[:-2], WHOLE.replace(b'"format":2', b'"format":1', 1)],
+    ids=["empty", "no keys", "no json", "no text", "cut off", "another version"],
+)
 def test_a_broken_file_is_named(tmp_path: Path, content: bytes) -> None:
-    """Weights that are broken or cut off are a fault of the configuration that names the file."""
+    """Weights that are broken, cut off or of another version are a fault of the configuration that names the file."""
     path = tmp_path / "classifier.bin"
     path.write_bytes(content)
     with pytest.raises(ConfigurationError, match=r"classifier\.bin"):
