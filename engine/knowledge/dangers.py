@@ -80,6 +80,11 @@ class Danger:
         return self.entry.id
 
     @property
+    def signs(self) -> tuple[str, ...]:
+        """What people who need it would tell: its name and its signs; what to do and say is much the same for all."""
+        return (self.entry.name, *self.entry.signs)
+
+    @property
     def emergency(self) -> bool:
         """Whether help is needed at once."""
         return self.entry.how_fast is HowFast.EMERGENCY

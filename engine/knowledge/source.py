@@ -170,7 +170,7 @@ def assemble(
     key_lines = {name: line + 1 for name, line in zip(head.sections, found, strict=bool(found))}
     problems += section_faults(head.sections, body, path=path, offset=offset, key_lines=key_lines)
     named = [match[1] for match in danger_lines(body)]
-    if not without_brackets(body).strip():
+    if not named and not without_brackets(body).strip():
         problems.append(KnowledgeBaseError("The source has no text.", file=path, line=offset + 1))
     return (
         Source(
