@@ -45,7 +45,7 @@ def test_front_matter_becomes_the_source(tmp_path: Path) -> None:
 def test_each_kind_of_directive_is_read(
     tmp_path: Path, bracket: str, kind: DirectiveKind, value: str, note: str
 ) -> None:
-    """Each of the six kinds is typed, has its line, reaches the agent and never the reader."""
+    """Each kind is typed, has its line, reaches the agent and never the reader."""
     read = source(tmp_path, f"First line.\n\n{bracket}\n\nLast line.\n")
     (directive,) = read.directives
     assert (directive.kind, directive.value, directive.line) == (kind, value, 9)
