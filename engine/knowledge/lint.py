@@ -134,7 +134,8 @@ def _findings(
         for check in FOREIGN_CHECKS if case.source.foreign else OWN_CHECKS:
             for one in check(case):
                 if CHECKED_KEY.get(one.check) not in missing:
-                    yield one.softened() if softly or case.source.foreign else one
+                    soft = (softly or case.source.foreign) and one.check != "danger"
+                    yield one.softened() if soft else one
     for one in (*repeated_questions(cases), *media(base)):
         yield one.softened() if softly else one
     # What is said of an emergency is held to the full, whoever made the draft.
