@@ -40,7 +40,7 @@ FOLDS = 5
 ALONE = 0.5
 CONSTRUCTED = 0.5  # weight of messages that were written one by one, and not in a persona's conversations
 ASKED_WRONGLY = 0.05  # of natural harmless messages of unseen authors: sets the threshold of `urgent`
-FLAGGED_WRONGLY = {"medical": 0.01, "delusional": 0.02}  # of messages that the other heads' labels do not fit
+FLAGGED_WRONGLY = {"medical": 0.01, "delusional": 0.005}  # of messages that the other heads' labels do not fit
 MEDICAL = frozenset({"overdose_medicine_emergency", "refusing_food_drink"})
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
@@ -138,11 +138,9 @@ class Material:
     def trained(self, without: int | None = None) -> dict[str, tuple[Floats, float]]:
         """Every head, learnt from the folds but one; only `urgent` from what is made of the messages."""
         kept = np.array([_fold(one) != without for one in self.rows])[self.origin]
-        natural = np.array([one.natural for one in self.rows])[self.origin]
         models = {}
         for name in HEADS:
-            labelled_so = kept & natural if name == "delusional" else kept  # the constructed sets do not say
-            chosen = np.flatnonzero(kept if name == "urgent" else labelled_so & ~self.made)
+            chosen = np.flatnonzero(kept if name == "urgent" else kept & ~self.made)
             wanted = np.array([one.wanted[name] for one in self.rows])[self.origin[chosen]]
             costs = self.weights[chosen] if name == "urgent" else _balanced(wanted)
             models[name] = fit(self.matrix[chosen], np.where(wanted, 1.0, -1.0), costs)
