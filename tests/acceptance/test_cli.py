@@ -34,6 +34,7 @@ ASK_KEYS = {
     "handoff",
     "media",
     "sources_in_context",
+    "check_question",
     "reminders",
     "usage",
     "seconds",
