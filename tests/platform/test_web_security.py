@@ -22,7 +22,7 @@ from adapters.web_adapter.limiting import Addresses, Buckets, Places, forwarded
 from adapters.web_adapter.prose import prose, with_links
 from adapters.web_adapter.settings import WebSettings
 from adapters.weeks import week_of
-from bots.settings import data_root
+from bots.paths import data_root
 from engine.exceptions import ConfigurationError
 from tests.team import CITED, scripted
 from tests.web import TOKEN, Browser, read, running
