@@ -23,6 +23,7 @@ from bots.settings import CafiSettings
 from engine.exceptions import ConfigurationError
 from engine.files import read_yaml
 from engine.knowledge.base import scan
+from engine.knowledge.dangers import Dangers, differing
 from engine.models.scripted import UnreachableModel
 from engine.prompts import Prompts
 from engine.rules import RuleBook
@@ -179,6 +180,7 @@ def _crisis(running: Application) -> Iterator[Finding]:
 
 
 def _assistants(running: Application) -> Iterator[Finding]:
+    tables: dict[tuple[str, Path], Dangers] = {}
     for name in running.settings.assistants:
         try:
             settings = running.assistant_settings(name)
@@ -186,8 +188,13 @@ def _assistants(running: Application) -> Iterator[Finding]:
             yield Finding(level="error", problem=error)
             continue
         yield from _parts(running, settings)
-        _, problems = scan(settings.knowledge_base)
+        base, problems = scan(settings.knowledge_base)
         yield from (Finding(level="error", problem=one) for one in problems)
+        if base is not None:
+            tables[base.manifest.language, base.folder.resolve()] = base.dangers
+    for language in dict.fromkeys(spoken for spoken, _ in tables):
+        same = [table for (spoken, _), table in tables.items() if spoken == language]
+        yield from (Finding(level="error", problem=one) for one in differing(same))
 
 
 def _parts(running: Application, settings: AssistantSettings) -> Iterator[Finding]:

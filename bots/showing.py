@@ -56,6 +56,11 @@ def for_agent(base: KnowledgeBase, source: Source) -> Iterator[str]:
     yield ""
     yield "Found by these questions, which no prompt contains:"
     yield from (f"  {one}" for one in source.questions or ("none",))
+    yield ""
+    yield "Its sections:"
+    for one in source.sections:
+        dangers = f", dangers: {', '.join(one.dangers)}" if one.dangers else ""
+        yield f"  {{#{one.id}}} {one.heading}  (for {', '.join(one.audience)}; {len(one.questions)} questions{dangers})"
 
 
 def source_document(base: KnowledgeBase, source: Source) -> dict[str, Any]:
@@ -69,6 +74,16 @@ def source_document(base: KnowledgeBase, source: Source) -> dict[str, Any]:
         "reviewed": source.reviewed,
         "stakes": "high" if source.high_stakes else "normal",
         "text": source.text,
+        "sections": [
+            {
+                "id": one.id,
+                "heading": one.heading,
+                "for": list(one.audience),
+                "questions": list(one.questions),
+                "dangers": list(one.dangers),
+            }
+            for one in source.sections
+        ],
         "directives": [
             {"kind": str(one.kind), "value": one.value, "caption": one.caption, "line": one.line}
             for one in source.directives

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -74,6 +74,12 @@ def parse_yaml(
 def line_of(text: str, location: tuple[int | str, ...]) -> int:
     """The 1-based line of a place in valid YAML text, such as the `loc` of a validation error."""
     return _line(yaml.compose(text, Loader=yaml.SafeLoader), location)
+
+
+def lines_of(text: str, locations: Iterable[tuple[int | str, ...]]) -> list[int]:
+    """The 1-based lines of several places in valid YAML text, which is read once."""
+    node = yaml.compose(text, Loader=LOADER)
+    return [_line(node, location) for location in locations]
 
 
 def _impossible(node: yaml.Node | None) -> int:

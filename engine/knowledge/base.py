@@ -1,4 +1,4 @@
-"""A knowledge base: a folder of sources, its manifest and its media."""
+"""A knowledge base: a folder of sources, its manifest, its media and its table of dangers."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter
 from engine.exceptions import KnowledgeBaseError
 from engine.files import line_of, read_text, read_yaml
 from engine.knowledge.belongings import PICTURE_KINDS, belongs, kind_of, stranger, texts_of
+from engine.knowledge.dangers import FILE, Dangers, read_dangers
 from engine.knowledge.directives import DirectiveKind
 from engine.knowledge.source import Source, read_source
 from engine.text import stems
@@ -63,6 +64,7 @@ class KnowledgeBase:
     manifest: Manifest
     sources: dict[str, Source]
     media: dict[str, Medium] = field(default_factory=dict)
+    dangers: Dangers = field(default_factory=Dangers)
 
     @classmethod
     def load(cls, folder: Path) -> KnowledgeBase:
@@ -109,15 +111,20 @@ def scan(folder: Path) -> tuple[KnowledgeBase | None, list[KnowledgeBaseError]]:
                 remedy="Check --kb or the assistant's knowledge_base.",
             )
         ]
-    beside = (folder / "manifest.yaml", folder / "summaries.json", folder / "synonyms.yaml", folder / MEDIA_LIST)
+    beside = (
+        *(folder / name for name in ("manifest.yaml", "summaries.json", "synonyms.yaml", FILE)),
+        folder / MEDIA_LIST,
+    )
     problems = [one for path in (*beside, *texts_of(folder)) if (one := stranger(path, folder)) is not None]
-    manifest = _manifest(folder, problems)
+    manifest = read_manifest(folder, problems)
     summaries = _summaries(folder, problems)
+    dangers, found = read_dangers(folder)
+    problems += found
     sources: dict[str, Source] = {}
     for path in texts_of(folder):
         if not belongs(path, folder):
             continue
-        source, found = read_source(path, summaries=summaries)
+        source, found = read_source(path, summaries=summaries, dangers=dangers)
         problems += found
         if source is not None:
             sources[source.id] = source
@@ -131,11 +138,13 @@ def scan(folder: Path) -> tuple[KnowledgeBase | None, list[KnowledgeBaseError]]:
         )
         return None, problems
     media = _media(folder, problems)
-    problems += dead_links(sources, media, folder)
-    return KnowledgeBase(folder=folder, manifest=manifest, sources=sources, media=media), problems
+    base = KnowledgeBase(folder=folder, manifest=manifest, sources=sources, media=media, dangers=dangers)
+    problems += dead_links(base, sources)
+    return base, problems
 
 
-def _manifest(folder: Path, problems: list[KnowledgeBaseError]) -> Manifest:
+def read_manifest(folder: Path, problems: list[KnowledgeBaseError]) -> Manifest:
+    """What a folder says of itself, or what can be said of it; a fault of the file is added to `problems`."""
     path = folder / "manifest.yaml"
     plain = Manifest(name=folder.name, title=folder.name.replace("_", " ").capitalize())
     if not belongs(path, folder):
@@ -199,18 +208,20 @@ def _wrong_with(name: str, file: Path, folder: Path) -> tuple[str, str | None]:
     return f"The file {name!r} does not exist.", None
 
 
-def dead_links(sources: Mapping[str, Source], media: Mapping[str, Medium], folder: Path) -> list[KnowledgeBaseError]:
-    """Directives that name a picture or a source that is not there."""
+def dead_links(base: KnowledgeBase, sources: Mapping[str, Source]) -> list[KnowledgeBaseError]:
+    """Directives of these sources that name a picture, a source or a danger that is not there."""
     problems: list[KnowledgeBaseError] = []
     for source in sources.values():
         if source.foreign:  # a manual from elsewhere may come without its pictures; they are then not shown
             continue
         for one in source.directives:
             missing = (
-                f"The media file {one.value!r} is not in {folder.name}/media/media.yaml."
-                if one.kind is DirectiveKind.SHOW and one.value not in media
+                f"The media file {one.value!r} is not in {base.folder.name}/media/media.yaml."
+                if one.kind is DirectiveKind.SHOW and one.value not in base.media
                 else f"There is no source {one.value!r}."
                 if one.kind is DirectiveKind.MORE and one.value not in sources
+                else f"There is no danger {one.value!r} in {base.folder.name}/{FILE}."
+                if one.kind is DirectiveKind.DANGER and not base.dangers.holds(one.value)
                 else None
             )
             if missing:

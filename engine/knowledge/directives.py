@@ -1,10 +1,12 @@
 """Square brackets in a source: local rules from its author to the agent, never shown to users.
 
-Six kinds, one form each:
+Seven kinds, one form each:
 
     [ask before presenting: relapse figures]     [present in 2 parts]     [show: stress.png | How stress adds up]
     [more in: symptoms]                          [intent: informs, does not coach]     [do not: name a dose]
+    [danger: blocked_bowel]
 
+A danger stands on a line of its own; there, readers see the words of its entry in `dangers.yaml`.
 A source without front matter comes from elsewhere; there every other bracket is kept as a NOTE for the agent.
 """
 
@@ -25,6 +27,7 @@ class DirectiveKind(StrEnum):
     MORE = "more in"
     INTENT = "intent"
     DO_NOT = "do not"
+    DANGER = "danger"
     NOTE = "note"
 
 
@@ -48,6 +51,8 @@ class Directive:
             return f"present in {self.value} parts, or only what is relevant"
         if self.kind is DirectiveKind.NOTE:
             return self.value
+        if self.kind is DirectiveKind.DANGER:
+            return f"danger {self.value}: where it fits the message, give its signs, what to do and what to say whole"
         caption = f" ({self.caption})" if self.caption else ""
         return f"{self.kind}: {self.value}{caption}"
 
@@ -65,8 +70,9 @@ class Bracket:
 # Not a Markdown link, whose bracket is followed by a parenthesis; may run over a line end.
 _BRACKET = re.compile(r"\[([^\[\]]{1,600})\](?!\()")
 _LINK = re.compile(r"\[[^\[\]]*\]\((?:[^()]|\([^()]*\))*\)")
-_WITH_VALUE = re.compile(r"(ask before presenting|show|more in|intent|do not)\s*:\s*(.+)", re.I | re.S)
+_WITH_VALUE = re.compile(r"(ask before presenting|show|more in|intent|do not|danger)\s*:\s*(.+)", re.I | re.S)
 _PARTS = re.compile(r"present in (\d{1,2}) parts", re.I)
+_DANGER = re.compile(r"^[ \t]*\[[ \t]*danger[ \t]*:[ \t]*([^\[\]\n]+?)[ \t]*\][ \t]*$", re.I | re.M)
 _FOREIGN_PARTS = re.compile(r"present over (\d{1,2}) messages", re.I)
 _FOREIGN_SHOW = re.compile(r"show:?\s+([\w.-]+\.(?:png|jpe?g|gif|svg|webp))\s*(?:\|\s*(.*))?", re.I | re.S)
 
@@ -112,6 +118,11 @@ def parse(bracket: Bracket, *, foreign: bool) -> Directive | None:
 
 def _show(file: str, caption: str, line: int) -> Directive:
     return Directive(kind=DirectiveKind.SHOW, value=file.strip(), caption=caption.strip(), line=line)
+
+
+def danger_lines(text: str) -> Iterator[re.Match[str]]:
+    """Every danger directive on a line of its own; group 1 is its id."""
+    return _DANGER.finditer(text)
 
 
 def without_brackets(text: str) -> str:

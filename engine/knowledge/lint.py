@@ -18,6 +18,7 @@ from engine.files import line_of, read_text
 from engine.knowledge.base import KnowledgeBase, Manifest, dead_links, scan
 from engine.knowledge.belongings import belongs, texts_of
 from engine.knowledge.case import Case
+from engine.knowledge.danger_checks import differing_dangers, emergency_first, table_of_dangers
 from engine.knowledge.finding import Finding, Severity
 from engine.knowledge.limits import LintLimits
 from engine.knowledge.prose_checks import PROSE_CHECKS, length, reading_grade
@@ -27,7 +28,7 @@ from engine.knowledge.source import Source, assemble
 from engine.knowledge.trust_checks import TRUST_CHECKS, UNREVIEWED, links, media
 from engine.text import grade, words
 
-OWN_CHECKS = (*PROSE_CHECKS, *QUESTION_CHECKS, *TRUST_CHECKS)
+OWN_CHECKS = (*PROSE_CHECKS, *QUESTION_CHECKS, *TRUST_CHECKS, emergency_first)
 FOREIGN_CHECKS = (reading_grade, length, links)
 CHECKED_KEY = {"questions": "questions", "copied": "questions", "references": "references", "review": "reviewed"}
 """Which key a check looks at; of one that is wrong nothing more is said."""
@@ -105,7 +106,7 @@ class _Faulty:
         faults = sheet.head_faults() if sheet.front else []
         if not faults:
             return
-        source, problems = assemble(path, sheet.salvaged(), sheet.body, offset=sheet.above)
+        source, problems = assemble(path, sheet.salvaged(), sheet.body, offset=sheet.above, front=sheet.front)
         self.sources[path.stem] = source
         self.problems.extend((*faults, *problems))
         self.missing[path.stem] = frozenset((one.key or "").partition(".")[0] for one in faults)
@@ -118,7 +119,7 @@ class _Faulty:
         """What the links of these lead to and is not there."""
         everything = {**base.sources, **self.sources}
         files = {source.path for source in self.sources.values()}
-        return [one for one in dead_links(everything, base.media, base.folder) if one.file in files]
+        return [one for one in dead_links(base, everything) if one.file in files]
 
 
 def _findings(
@@ -134,9 +135,13 @@ def _findings(
         for check in FOREIGN_CHECKS if case.source.foreign else OWN_CHECKS:
             for one in check(case):
                 if CHECKED_KEY.get(one.check) not in missing:
-                    yield one.softened() if softly or case.source.foreign else one
+                    soft = (softly or case.source.foreign) and one.check != "danger"
+                    yield one.softened() if soft else one
     for one in (*repeated_questions(cases), *media(base)):
         yield one.softened() if softly else one
+    # What is said of an emergency is held to the full, whoever made the draft.
+    yield from table_of_dangers(base, cases, limits)
+    yield from differing_dangers(base)
     yield from _of_the_whole(base, limits, mean)
 
 
@@ -172,6 +177,6 @@ def _is_english(base: KnowledgeBase) -> bool:
 
 def _mean_grade(base: KnowledgeBase, limits: LintLimits) -> float | None:
     """The mean over the sources long enough to be graded; None where there is none, or in another language."""
-    texts = [one.text for one in base.sources.values()]
+    texts = [one.prose for one in base.sources.values()]
     grades = [grade(text) for text in texts if len(words(text)) >= limits.grade.from_words]
     return fmean(grades) if grades and _is_english(base) else None

@@ -28,7 +28,7 @@ _CITED = re.compile(r"\w \((?:19|20)\d\d\)")
 
 def reading_grade(case: Case) -> Iterator[Finding]:
     """No source is harder to read than the limit."""
-    limit, text = case.limits.grade, case.source.text
+    limit, text = case.limits.grade, case.source.prose
     if not case.english or len(words(text)) < limit.from_words or (found := grade(text)) <= limit.most:
         return
     hardest = max((one for piece in case.sheet.pieces for one in piece.sentences()), key=lambda one: grade(one[1]))
@@ -42,7 +42,7 @@ def reading_grade(case: Case) -> Iterator[Finding]:
 
 def length(case: Case) -> Iterator[Finding]:
     """A source is neither too short to answer nor too long to be used whole."""
-    count, limit = len(words(case.source.text)), case.limits.words
+    count, limit = len(words(case.source.prose)), case.limits.words
     if not limit.holds(count):
         remedy = "Join it with a related source." if count < limit.least else "Divide it, or cut what is said twice."
         yield case.warning("length", case.first_line, f"The text has {count} words, not {limit}.", remedy)

@@ -20,14 +20,14 @@ def number_of_questions(case: Case) -> Iterator[Finding]:
     count, limit = len(case.source.questions), case.limits.questions
     if not limit.holds(count):
         remedy = "Write them as a tired or anxious person would ask." if count < limit.least else "Keep the most usual."
-        line = case.sheet.key_line("questions")
+        line = case.sheet.key_line("sections" if case.source.heads else "questions")
         yield case.warning("questions", line, f"The source has {count} questions, not {limit}.", remedy)
 
 
 def copied_questions(case: Case) -> Iterator[Finding]:
     """No question takes its words from the text it is meant to find."""
     size = case.limits.copied_words
-    own = set(_runs(words(f"{case.source.title}\n{case.source.text}"), size))
+    own = set(_runs(words(f"{case.source.title}\n{case.source.prose}"), size))
     for number, question in enumerate(case.source.questions):
         asked = words(question)
         if asked == words(case.source.title):
@@ -35,7 +35,7 @@ def copied_questions(case: Case) -> Iterator[Finding]:
         else:
             run = next((one for one in _runs(asked, size) if one in own and _says_something(one)), ())
         if run:
-            line = case.sheet.key_line("questions", number)
+            line = case.sheet.question_lines[number]
             problem = f"The question takes the words {' '.join(run)!r} from the source."
             yield case.warning("copied", line, problem, "Ask it in other words.")
 
@@ -59,7 +59,7 @@ class _Asked:
 
     @property
     def line(self) -> int:
-        return self.case.sheet.key_line("questions", self.number)
+        return self.case.sheet.question_lines[self.number]
 
 
 def repeated_questions(cases: Sequence[Case]) -> Iterator[Finding]:

@@ -14,8 +14,9 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from engine.exceptions import KnowledgeBaseError
-from engine.files import LOADER, line_of, read_text
+from engine.files import LOADER, line_of, lines_of, read_text
 from engine.knowledge.directives import brackets
+from engine.knowledge.section import without_anchors
 from engine.knowledge.source import FRONT, ID, FrontMatter, Source
 from engine.text import sentences
 
@@ -68,9 +69,20 @@ class Sheet:
         return line_of(self.front, location) + 1 if self.front else 1
 
     @cached_property
+    def question_lines(self) -> tuple[int, ...]:
+        """The lines of all questions, in the order of `Source.questions`: the source's own, then section by section."""
+        if not self.front:
+            return ()
+        head = self.salvaged()
+        places: list[tuple[int | str, ...]] = [("questions", number) for number in range(len(head.questions))]
+        for name, part in head.sections.items():
+            places += [("sections", name, "questions", number) for number in range(len(part.questions))]
+        return tuple(line + 1 for line in lines_of(self.front, places))
+
+    @cached_property
     def pieces(self) -> tuple[Piece, ...]:
         """The body without its directives, piece by piece."""
-        return tuple(_pieces(_blanked(self.body), self.above))
+        return tuple(_pieces(without_anchors(_blanked(self.body)), self.above))
 
     def head_faults(self) -> list[KnowledgeBaseError]:
         """Everything wrong with the keys of the front matter, not just the first fault; none where it is no YAML."""

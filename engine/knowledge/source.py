@@ -1,43 +1,41 @@
-"""A source: one unit of the knowledge base, with its front matter, local rules and passages."""
+"""A source: one unit of the knowledge base, with its front matter, local rules, sections and passages."""
 
 from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from engine.exceptions import KnowledgeBaseError
-from engine.files import line_of, parse_yaml, read_text
+from engine.files import line_of, lines_of, parse_yaml, read_text
+from engine.knowledge.dangers import Danger, Dangers
 from engine.knowledge.directives import (
     Directive,
     DirectiveKind,
     brackets,
+    danger_lines,
     parse,
     unbalanced_line,
     without_brackets,
 )
+from engine.knowledge.reference import Reference
+from engine.knowledge.section import UNSAID, Section, SectionHead, section_faults, stretches, without_anchors
 
 FRONT = re.compile(r"\A---[ \t]*\r?\n(.*?)\r?\n---[ \t]*(?:\r?\n|\Z)", re.S)
 ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 
 
-class Reference(BaseModel):
-    """A public authority's document that a source rests on."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    title: str
-    body: str
-    year: int = Field(ge=1900, le=2100)
-
-
 class FrontMatter(BaseModel):
-    """The head of a source file. `reviewed` is `none` or who reviewed it and when."""
+    """The head of a source file. `reviewed` is `none` or who reviewed it and when.
+
+    `sections` by the id of their headings, in order; `questions` are those of the whole source.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -45,6 +43,7 @@ class FrontMatter(BaseModel):
     title: str = Field(min_length=1)
     summary: tuple[str, ...] = Field(min_length=1)
     questions: tuple[str, ...] = ()
+    sections: dict[Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")], SectionHead] = Field(default_factory=dict)
     references: tuple[Reference, ...] = ()
     reviewed: str = "none"
     stakes: Literal["normal", "high"] = "normal"
@@ -52,17 +51,26 @@ class FrontMatter(BaseModel):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Passage:
-    """A paragraph or list that can be quoted whole. `ask` is a topic to ask about before presenting it."""
+    """A paragraph, list or danger block that can be quoted whole.
+
+    `ask` is a topic to ask about before presenting it; `section` the id of where it stands; `danger` that of the
+    entry whose words it is.
+    """
 
     index: int
     heading: str
     text: str
     ask: str | None = None
+    section: str = ""
+    danger: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Source:
-    """One source. `text` is the body as users may see it; `directives` are for the agent alone."""
+    """One source. `text` is the body as users may see it; `directives` are for the agent alone.
+
+    `questions` are those of the source and of all its sections; `dangers` the entries that its text includes.
+    """
 
     id: str
     title: str
@@ -75,21 +83,34 @@ class Source:
     directives: tuple[Directive, ...]
     path: Path
     foreign: bool = False
+    heads: Mapping[str, SectionHead] = field(default_factory=dict)
+    dangers: tuple[Danger, ...] = ()
 
     @cached_property
     def text(self) -> str:
-        """The body without its directives."""
-        return without_brackets(self.body)
+        """The body without its directives, each danger in the words of its entry."""
+        return _shown(self.body, self.dangers)
+
+    @cached_property
+    def prose(self) -> str:
+        """What the author of this source wrote: the text without the words of dangers."""
+        return _shown(self.body, ())
+
+    @cached_property
+    def sections(self) -> tuple[Section, ...]:
+        """The body divided at its headings, in order; a heading with nothing under it is left out."""
+        return tuple(_sections(self))
 
     @cached_property
     def passages(self) -> tuple[Passage, ...]:
         """The body in quotable pieces, in order."""
-        return tuple(_passages(self.body, foreign=self.foreign))
+        return tuple(_passages(self))
 
     @cached_property
     def content_hash(self) -> str:
-        """SHA-256 of title, summary, questions and body."""
-        whole = "\n".join((self.title, *self.summary, *self.questions, self.body))
+        """SHA-256 of title, summary, questions, body and the dangers that it includes."""
+        dangers = (one.text for one in self.dangers)
+        whole = "\n".join((self.title, *self.summary, *self.questions, self.body, *dangers))
         return hashlib.sha256(whole.encode()).hexdigest()
 
     def with_references(self) -> str:
@@ -107,7 +128,7 @@ class Source:
 
 
 def read_source(
-    path: Path, *, summaries: dict[str, list[str]] | None = None
+    path: Path, *, summaries: dict[str, list[str]] | None = None, dangers: Dangers | None = None
 ) -> tuple[Source | None, list[KnowledgeBaseError]]:
     """Read one Markdown file. Returns the source (None when it cannot be used) and every problem, with its line."""
     try:
@@ -126,22 +147,37 @@ def read_source(
         head = _foreign_head(path, body, summaries or {}) if front is None else _head(path, front[1])
     except KnowledgeBaseError as error:
         return None, [error]
-    return assemble(path, head, body, offset=offset, foreign=foreign)
+    front_text = "" if front is None else front[1]
+    return assemble(path, head, body, offset=offset, front=front_text, foreign=foreign, dangers=dangers)
 
 
 def assemble(
-    path: Path, head: FrontMatter, body: str, *, offset: int, foreign: bool = False
+    path: Path,
+    head: FrontMatter,
+    body: str,
+    *,
+    offset: int,
+    front: str = "",
+    foreign: bool = False,
+    dangers: Dangers | None = None,
 ) -> tuple[Source, list[KnowledgeBaseError]]:
-    """The source of a head and a body that begins after `offset` lines, and what is wrong with the body."""
+    """The source of a head and a body that begins after `offset` lines, and what is wrong with the body.
+
+    `front` is the head's text, so that what is wrong between its sections and the body can name the line.
+    """
     directives, problems = _directives(path, body, offset=offset, foreign=foreign)
-    if not without_brackets(body).strip():
+    found = lines_of(front, [("sections", name) for name in head.sections]) if front and head.sections else []
+    key_lines = {name: line + 1 for name, line in zip(head.sections, found, strict=bool(found))}
+    problems += section_faults(head.sections, body, path=path, offset=offset, key_lines=key_lines)
+    named = [match[1] for match in danger_lines(body)]
+    if not named and not without_brackets(body).strip():
         problems.append(KnowledgeBaseError("The source has no text.", file=path, line=offset + 1))
     return (
         Source(
             id=head.id,
             title=head.title,
             summary=head.summary,
-            questions=head.questions,
+            questions=(*head.questions, *(one for part in head.sections.values() for one in part.questions)),
             references=head.references,
             reviewed=head.reviewed,
             high_stakes=head.stakes == "high",
@@ -149,6 +185,8 @@ def assemble(
             directives=tuple(directives),
             path=path,
             foreign=foreign,
+            heads=head.sections,
+            dangers=(dangers or Dangers()).pick(named),
         ),
         problems,
     )
@@ -180,6 +218,7 @@ def _directives(
 ) -> tuple[list[Directive], list[KnowledgeBaseError]]:
     found: list[Directive] = []
     problems: list[KnowledgeBaseError] = []
+    own_lines = {body.count("\n", 0, match.start()) + 1 for match in danger_lines(body)}
     for bracket in brackets(body):
         directive = parse(replace(bracket, line=bracket.line + offset), foreign=foreign)
         if directive is None:
@@ -188,7 +227,16 @@ def _directives(
                     "Unknown directive in square brackets.",
                     file=path,
                     line=bracket.line + offset,
-                    remedy="Known are: ask before presenting, present in N parts, show, more in, intent, do not.",
+                    remedy="Known are: ask before presenting, present in N parts, show, more in, intent, do not, danger.",
+                )
+            )
+        elif directive.kind is DirectiveKind.DANGER and bracket.line not in own_lines and not foreign:
+            problems.append(
+                KnowledgeBaseError(
+                    "A danger stands on a line of its own.",
+                    file=path,
+                    line=directive.line,
+                    remedy="Put it between two empty lines.",
                 )
             )
         else:
@@ -199,29 +247,66 @@ def _directives(
     return found, problems
 
 
-def _passages(body: str, *, foreign: bool) -> list[Passage]:
-    passages: list[Passage] = []
-    heading, ask = "", None
-    for block in _blocks(body):
-        for bracket in brackets(block):
-            directive = parse(bracket, foreign=foreign)
-            if directive is not None and directive.kind is DirectiveKind.ASK:
-                ask = directive.value
-        text = without_brackets(block)
-        if text.startswith("#"):
-            first, _, text = text.partition("\n")
-            heading = first.lstrip("# ").strip()
-            text = text.strip()
+def _shown(body: str, dangers: tuple[Danger, ...]) -> str:
+    """A body as users may see it, each danger that is given in place of its directive."""
+    words = {one.id: one.text for one in dangers}
+    pieces, place = [], 0
+    for match in danger_lines(body):
+        if match[1] in words:
+            pieces += [_bare(body[place : match.start()]), words[match[1]]]
+            place = match.end()
+    return "\n\n".join(one for one in (*pieces, _bare(body[place:])) if one)
+
+
+def _bare(text: str) -> str:
+    return without_brackets(without_anchors(text))
+
+
+def _sections(source: Source) -> Iterator[Section]:
+    for one in stretches(source.body):
+        text = _shown(one.body, source.dangers)
         if text:
-            passages.append(Passage(index=len(passages), heading=heading, text=text, ask=ask))
-            ask = None
-    return passages
+            head = source.heads.get(one.id, UNSAID)
+            yield Section(
+                id=one.id,
+                heading=one.heading,
+                text=text,
+                audience=head.audience,
+                questions=head.questions,
+                dangers=tuple(match[1] for match in danger_lines(one.body)),
+            )
+
+
+def _passages(source: Source) -> Iterator[Passage]:
+    words = {one.id: one.text for one in source.dangers}
+    number, ask = 0, None
+    for part in stretches(source.body):
+        heading = part.heading
+        for block in _blocks(part.body):
+            name = next((match[1] for match in danger_lines(block)), None)
+            for bracket in brackets(block):
+                directive = parse(bracket, foreign=source.foreign)
+                if directive is not None and directive.kind is DirectiveKind.ASK:
+                    ask = directive.value
+            text = words.get(name, "") if name is not None else without_brackets(block)
+            if text.startswith("#"):
+                first, _, text = text.partition("\n")
+                heading = without_anchors(first).lstrip("# ").strip()
+                text = text.strip()
+            if text:
+                # A danger is told without being asked about first; that waits for the passage after it.
+                held = None if name is not None else ask
+                yield Passage(index=number, heading=heading, text=text, ask=held, section=part.id, danger=name)
+                number, ask = number + 1, ask if name is not None else None
 
 
 def _blocks(body: str) -> list[str]:
-    """Blocks between empty lines; a list stays with the line that introduces it."""
+    """Blocks between empty lines, each danger one by itself; a list stays with the line that introduces it."""
+    apart = body
+    for match in reversed(list(danger_lines(body))):
+        apart = f"{apart[: match.start()]}\n\n{match[0]}\n\n{apart[match.end() :]}"
     blocks: list[str] = []
-    for block in re.split(r"\n\s*\n", body):
+    for block in re.split(r"\n\s*\n", apart):
         piece = block.strip()
         is_list = bool(re.match(r"(?:[-*•]|\d+[.)])\s", piece))
         if is_list and blocks and blocks[-1].rstrip().endswith(":"):

@@ -130,15 +130,17 @@ class _Builder:
             "summary": [one for text in source.summary for one in self._line(number, "summary", text)],
             "questions": [one for text in source.questions for one in self._line(number, "question", text)],
             "said": [one for text in self.said.get(source.id, ()) for one in self._tokens(text)],
-            "body": self._tokens(source.text),
+            "body": self._tokens(source.prose),
         }
+        # Dangers are included, not told at length: their words must not make the source's own count for less.
         self.lengths.append(sum(map(len, columns.values())))
+        length = 0.5 + 0.5 * len(columns["body"]) / ORDINARY_LENGTH
+        columns["body"] += [one for danger in source.dangers for text in danger.signs for one in self._tokens(text)]
         self.counts.append(_weighted(columns))
         for name, strength in HEAD_STRENGTH.items():
             for token in columns[name]:
                 at = self.head.setdefault(token, {})
                 at[number] = max(strength, at.get(number, 0.0))
-        length = 0.5 + 0.5 * len(columns["body"]) / ORDINARY_LENGTH
         for token, times in Counter(columns["body"]).items():
             often = times / length
             self.body.setdefault(token, {})[number] = often / (often + TF_HALF)

@@ -67,7 +67,9 @@ class Meaning:
             heads.append(
                 [tokens(text) for text in (one.title, *one.summary, *one.questions, *(sayings or {}).get(one.id, ()))]
             )
-            bodies.append([tokens(text) for text in _BORDER.split(one.text)])
+            # A danger is one line of a body: what to do and say is alike in all, and would make their sources alike.
+            signs = [" ".join(danger.signs) for danger in one.dangers]
+            bodies.append([tokens(text) for text in (*_BORDER.split(one.prose), *signs)])
         made = vectors.texts(text for lines in heads for text in lines)
         said = vectors.texts(text for lines in bodies for text in lines)
         starts, body_starts = _starts(heads), _starts(bodies)

@@ -16,10 +16,10 @@ from engine.knowledge.directives import DirectiveKind, brackets, unbalanced_line
 from engine.knowledge.finding import Severity
 from engine.knowledge.limits import LintLimits
 from engine.knowledge.lint import lint
-from engine.knowledge.source import Source, read_source
+from engine.knowledge.source import read_source
+from tests.sources import HEAD, SHIPPED, problems_of, source, write
 
 ROOT = Path(__file__).resolve().parents[2] / "knowledge_base"
-HEAD = "---\nid: causes\ntitle: What causes it\nsummary:\n  - Explains causes\n---\n"
 
 
 def linted_errors(folder: Path) -> set[tuple[Path, int]]:
@@ -27,27 +27,6 @@ def linted_errors(folder: Path) -> set[tuple[Path, int]]:
     limits = LintLimits.load(ROOT.parent / "config" / "kb_lint.yaml")
     found = lint(folder, limits, date(2026, 11, 20)).findings
     return {(one.file, one.line) for one in found if one.severity is Severity.ERROR}
-
-
-def write(folder: Path, name: str, text: str | bytes) -> Path:
-    path = folder / name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    return path
-
-
-def source(folder: Path, body: str, *, name: str = "causes.md", head: str = HEAD) -> Source:
-    read, problems = read_source(write(folder, name, head + body))
-    assert problems == []
-    assert read is not None
-    return read
-
-
-def problems_of(folder: Path, text: str | bytes, name: str = "causes.md") -> list[tuple[int | None, str]]:
-    path = write(folder, name, text)
-    found = read_source(path)[1]
-    assert all(one.file == path for one in found)
-    return [(one.line, one.problem) for one in found]
 
 
 def test_front_matter_becomes_the_source(tmp_path: Path) -> None:
@@ -79,7 +58,7 @@ def test_front_matter_becomes_the_source(tmp_path: Path) -> None:
 def test_each_kind_of_directive_is_read(
     tmp_path: Path, bracket: str, kind: DirectiveKind, value: str, note: str
 ) -> None:
-    """Each of the six kinds is typed, has its line, reaches the agent and never the reader."""
+    """Each kind is typed, has its line, reaches the agent and never the reader."""
     read = source(tmp_path, f"First line.\n\n{bracket}\n\nLast line.\n")
     (directive,) = read.directives
     assert (directive.kind, directive.value, directive.line) == (kind, value, 9)
@@ -345,7 +324,7 @@ def test_pick_keeps_order_and_drops_the_unknown(tmp_path: Path) -> None:
     assert len(base.index.split("\n")) == 3
 
 
-@pytest.mark.parametrize("folder", sorted(path for path in ROOT.iterdir() if path.is_dir()), ids=lambda path: path.name)
+@pytest.mark.parametrize("folder", SHIPPED, ids=lambda path: path.name)
 def test_shipped_knowledge_bases_are_faultless_and_honest(folder: Path) -> None:
     """The shipped sources load without a fault, show no bracket, have questions and references, and say nobody reviewed them."""
     base = KnowledgeBase.load(folder)

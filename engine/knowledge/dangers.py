@@ -1,0 +1,154 @@
+"""The table of dangers: each emergency written once, so that one danger has one threshold wherever it is named.
+
+`dangers.yaml` in the folder of a knowledge base; a source includes an entry by `[danger: id]` on a line of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from engine.exceptions import KnowledgeBaseError
+from engine.files import lines_of, read_text, read_yaml
+from engine.knowledge.belongings import belongs
+from engine.knowledge.reference import Reference
+
+FILE = "dangers.yaml"
+
+# Square brackets would be read as directives of the source that includes the entry.
+Plain = Annotated[str, Field(pattern=r"^[^\[\]\n]*\w[^\[\]\n]*$")]
+
+
+class HowFast(StrEnum):
+    """By when help is needed: at once, on the same day, or within days."""
+
+    EMERGENCY = "emergency"
+    SAME_DAY = "same_day"
+    THIS_WEEK = "this_week"
+
+
+class DangerEntry(BaseModel):
+    """One danger as its author writes it. Each sign is enough by itself; `do` begins with the action."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    id: str = Field(pattern=r"^[a-z][a-z0-9_]*$")
+    name: Plain
+    signs: tuple[Plain, ...] = Field(min_length=1)
+    how_fast: HowFast
+    do: tuple[Plain, ...] = Field(min_length=1)
+    say: Plain
+    authority: Reference
+
+
+class LeadWords(BaseModel):
+    """The words around every entry, in the language of the knowledge base: what leads to its signs, and to `say`."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    emergency: Plain
+    same_day: Plain
+    this_week: Plain
+    say: Plain
+
+
+class DangerFile(BaseModel):
+    """The form of `dangers.yaml`."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    words: LeadWords
+    dangers: tuple[DangerEntry, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Danger:
+    """One danger with the words that stand for it in every source; `line` is that of its entry, 1-based."""
+
+    entry: DangerEntry
+    text: str
+    path: Path
+    line: int
+
+    @property
+    def id(self) -> str:
+        """What `[danger: id]` names."""
+        return self.entry.id
+
+    @property
+    def signs(self) -> tuple[str, ...]:
+        """What people who need it would tell: its name and its signs; what to do and say is much the same for all."""
+        return (self.entry.name, *self.entry.signs)
+
+    @property
+    def emergency(self) -> bool:
+        """Whether help is needed at once."""
+        return self.entry.how_fast is HowFast.EMERGENCY
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dangers:
+    """All dangers of a knowledge base by id, in the order of the file; none where there is no file.
+
+    `unreadable`: the file is there and faulty, which is to be mended before any line that names an entry.
+    """
+
+    entries: Mapping[str, Danger] = field(default_factory=dict)
+    unreadable: bool = False
+
+    def holds(self, name: str) -> bool:
+        """Whether there is an entry of that id, as far as one can tell."""
+        return self.unreadable or name in self.entries
+
+    def pick(self, ids: Iterable[str]) -> tuple[Danger, ...]:
+        """The dangers of those ids that exist, in the order given, each once."""
+        return tuple(self.entries[one] for one in dict.fromkeys(ids) if one in self.entries)
+
+
+def read_dangers(folder: Path) -> tuple[Dangers, list[KnowledgeBaseError]]:
+    """The table of a knowledge base's folder and every problem in it; empty where it has none."""
+    path = folder / FILE
+    if not belongs(path, folder):
+        return Dangers(), []
+    try:
+        read = read_yaml(path, DangerFile, error=KnowledgeBaseError)
+    except KnowledgeBaseError as error:
+        return Dangers(unreadable=True), [error]
+    text = read_text(path, error=KnowledgeBaseError)
+    entries: dict[str, Danger] = {}
+    problems = []
+    lines = lines_of(text, [("dangers", number, "id") for number in range(len(read.dangers))])
+    for entry, line in zip(read.dangers, lines, strict=True):
+        if entry.id in entries:
+            problem = f"The danger {entry.id!r} stands in line {entries[entry.id].line} already."
+            problems.append(KnowledgeBaseError(problem, file=path, line=line, key="id", remedy="Write it once."))
+        else:
+            entries[entry.id] = Danger(entry=entry, text=rendered(entry, read.words), path=path, line=line)
+    return Dangers(entries=entries), problems
+
+
+def rendered(entry: DangerEntry, around: LeadWords) -> str:
+    """The entry as readers see it: its name, by when, the signs, what to do, what to say."""
+    signs = "\n".join(f"- {one}" for one in entry.signs)
+    by_when = getattr(around, entry.how_fast)
+    return f"**{entry.name}.** {by_when}\n\n{signs}\n\n{' '.join(entry.do)}\n\n{around.say} “{entry.say}”"
+
+
+def differing(tables: Iterable[Dangers]) -> Iterator[KnowledgeBaseError]:
+    """Every danger of a later table that has other words or another threshold than the same id in an earlier one."""
+    first: dict[str, Danger] = {}
+    for table in tables:
+        for one in table.entries.values():
+            earlier = first.setdefault(one.id, one)
+            if (earlier.entry, earlier.text) != (one.entry, one.text):
+                yield KnowledgeBaseError(
+                    f"The danger {one.id!r} differs from the one at {earlier.path}:{earlier.line}.",
+                    file=one.path,
+                    line=one.line,
+                    remedy="One danger has the same words and the same threshold everywhere: make them equal.",
+                )
