@@ -14,7 +14,7 @@ from adapters.chat.identity import ChatIdentity
 from adapters.chat.incoming import Incoming
 from adapters.chat.state import Answered, ChatState
 from adapters.session import SessionState
-from engine.types import ActiveSource, Conversation, HandoffOffer, Message, Reminder, Role
+from engine.types import ActiveSource, Conversation, Danger, HandoffOffer, Kind, Message, Reminder, Role
 
 # Half of a character in two units is no text, and comes in updates all the same.
 TEXTS = st.text(st.characters(), max_size=40)
@@ -30,13 +30,19 @@ CONVERSATIONS = st.builds(
     active=st.lists(st.builds(ActiveSource, id=NAMES, idle=NUMBERS), max_size=2).map(tuple),
     reminders=st.lists(st.builds(Reminder, judge=NAMES, text=TEXTS, clean=NUMBERS), max_size=2).map(tuple),
     offer=st.none() | st.builds(HandoffOffer, to=NAMES, question=TEXTS),
+    danger=st.builds(
+        Danger,
+        told=st.none() | NUMBERS,
+        shown=st.none() | NUMBERS,
+        asked=st.none() | NUMBERS,
+        declined=st.none() | NUMBERS,
+        held=TEXTS,
+        kind=st.sampled_from(list(Kind)),
+    ),
 )
 SESSIONS = st.builds(
     SessionState,
     conversation=CONVERSATIONS,
-    since_referral=st.none() | NUMBERS,
-    was_urgent=st.booleans(),
-    unanswered=TEXTS,
     country=st.none() | NAMES,
     language=st.none() | NAMES,
 )
