@@ -209,7 +209,9 @@ class Engine:
         """The referral in place of an answer: whole, or one line where it was shown a moment ago."""
         due = help_due(conversation.danger, urgency)
         words = (
-            referral.repeated() if due is Help.BRIEF else referral.full(kind=urgency.kind, third_person=urgency.another)
+            referral.repeated(third_person=urgency.another or conversation.danger.another)
+            if due is Help.BRIEF
+            else referral.full(kind=urgency.kind, third_person=urgency.another)
         )
         turn = self._fixed(conversation, assistant, text, words, urgency, ledger)
         danger = after(conversation.danger, due, urgency, text)

@@ -148,7 +148,8 @@ class Danger:
 
     `told`: a danger was told; it stays open until the person says that they are safe, or ten turns have passed.
     `shown`: the whole referral was shown. `asked`: the check question was. `declined`: it was answered with no.
-    `held`: the message that the referral stands in place of an answer to. Nothing here grades anybody.
+    `held`: the question that the referral stands in place of an answer to. `another`: somebody else is in danger.
+    Nothing here grades anybody.
     """
 
     told: int | None = None
@@ -157,6 +158,7 @@ class Danger:
     declined: int | None = None
     held: str = ""
     kind: Kind = Kind.UNCLEAR
+    another: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

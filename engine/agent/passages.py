@@ -22,6 +22,10 @@ HEADED = 0.22
 """What it counts that a passage is headed for whoever asks, as "For families" is for a mother."""
 
 
+TELLS_OF_DANGER = 0.6
+"""How much of a message the signs of a danger must share before it is quoted ahead of other passages."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Quotation:
     """A passage of a source. `fit`: the share of the message it covers, 0 to 1; `score` orders passages."""
@@ -38,7 +42,7 @@ class PassageRanking:
     def __init__(self, knowledge: KnowledgeBase, search: Search) -> None:
         self._reader, self._spelling = search.reader, search.spelling
         self._tokens = {
-            (source.id, one.index): self._tokens_of(one)
+            (source.id, one.index): self._tokens_of(source, one)
             for source in knowledge.sources.values()
             for one in source.passages
         }
@@ -84,7 +88,7 @@ class PassageRanking:
                 score=score / (total or 1.0)
                 + FIRST_SOURCE / (1 + order[source.id])
                 - BEHIND * (surest - given.get(source.id, surest))
-                + FIRST_PASSAGE / (1 + passage.index)
+                + (FIRST_PASSAGE / (1 + passage.index) if passage.danger is None else -_alarming(fit / (said or 1.0)))
                 + (HEADED if score and not self._headings[source.id, passage.index].isdisjoint(headed) else 0.0),
             )
             for (source, passage), score, fit in zip(pairs, scores, fits, strict=True)
@@ -102,8 +106,15 @@ class PassageRanking:
         corrected = [self._spelling.correct(word) for word in tokens(message)]
         return self._reader.units(self._reader.read(corrected))
 
-    def _tokens_of(self, passage: Passage) -> frozenset[str]:
-        return frozenset(self._reader.index_tokens(self._reader.read(tokens(f"{passage.heading}\n{passage.text}"))))
+    def _tokens_of(self, source: Source, passage: Passage) -> frozenset[str]:
+        """The words of a passage; of a danger only its signs, as what to do and say is alike in all."""
+        signs = next((" ".join(one.signs) for one in source.dangers if one.id == passage.danger), passage.text)
+        return frozenset(self._reader.index_tokens(self._reader.read(tokens(f"{passage.heading}\n{signs}"))))
+
+
+def _alarming(fit: float) -> float:
+    """What a danger loses that shares too little with a message: nobody is alarmed by a word or two."""
+    return 0.0 if fit >= TELLS_OF_DANGER else 1.0
 
 
 def _share(unit: Unit, held: frozenset[str]) -> float:

@@ -47,12 +47,19 @@ def after(danger: Danger, shown: Help, urgency: Urgency, message: str) -> Danger
         asked=_older(danger.asked),
         declined=_older(danger.declined),
         kind=danger.kind,
+        another=danger.another,
     )
     kind = urgency.kind if urgency.kind is not Kind.UNCLEAR else danger.kind
     if shown.replaces:
-        told = 0 if urgency.level is UrgencyLevel.URGENT else older.told
+        now = urgency.level is UrgencyLevel.URGENT
         whole = 0 if shown is Help.REFERRAL else older.shown
-        return replace(older, told=told, shown=whole, asked=None, declined=None, held=message, kind=kind)
+        return Danger(
+            told=0 if now else older.told,
+            shown=whole,
+            held=message if _asks(message, urgency) else "",
+            kind=kind,
+            another=urgency.another if now else danger.another,
+        )
     if shown is Help.QUESTION:
         return replace(older, asked=0, kind=urgency.kind)
     return older
@@ -69,7 +76,13 @@ def answers_open(danger: Danger) -> tuple[DangerAnswer, ...]:
     """Which short answers the last reply has asked for: to the check question, or to whether the person is safe."""
     if danger.asked == 0:
         return (DangerAnswer.YES, DangerAnswer.NO, DangerAnswer.OTHER)
-    return (DangerAnswer.SAFE,) if danger.told == 0 or (danger.held and danger.told is not None) else ()
+    return () if danger.told is None else (DangerAnswer.SAFE,)
+
+
+def _asks(message: str, urgency: Urgency) -> bool:
+    """Whether a message that was not answered may be a question; what the explicit words of danger are in is one by its mark."""
+    explicit = urgency.level is UrgencyLevel.URGENT and not urgency.decided
+    return not explicit or "?" in message
 
 
 def _older(turns: int | None) -> int | None:

@@ -215,9 +215,10 @@ class Referral:
         """What a reader must know about the contacts."""
         return self._phrase(self.contacts.note)
 
-    def repeated(self) -> str:
+    def repeated(self, *, third_person: bool = False) -> str:
         """One line, for when the whole text was shown a moment ago."""
-        return f"{self.texts.repeat.format(contacts=self.brief())} {self.texts.safe_question}"
+        said = self.texts.repeat.format(contacts=self.brief())
+        return said if third_person else f"{said.rstrip('.')}. {self.texts.safe_question}"
 
     def concern(self) -> str:
         """One line below an answer."""

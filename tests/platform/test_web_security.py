@@ -15,7 +15,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.crisis import load_referrals
 from adapters.storage.tables import events
 from adapters.web_adapter.cookies import Cookies, Look
 from adapters.web_adapter.limiting import Addresses, Buckets, Places, forwarded
@@ -24,6 +23,7 @@ from adapters.web_adapter.settings import WebSettings
 from adapters.weeks import week_of
 from bots.paths import data_root
 from engine.exceptions import ConfigurationError
+from engine.urgency.referral import load_referrals
 from tests.team import CITED, scripted
 from tests.web import TOKEN, Browser, read, running
 
