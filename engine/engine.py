@@ -208,10 +208,10 @@ class Engine:
     ) -> Turn:
         """The referral in place of an answer: whole, or one line where it was shown a moment ago."""
         due = help_due(conversation.danger, urgency)
+        another = urgency.another or conversation.danger.another
+        brief = due is Help.BRIEF
         words = (
-            referral.repeated(third_person=urgency.another or conversation.danger.another)
-            if due is Help.BRIEF
-            else referral.full(kind=urgency.kind, third_person=urgency.another)
+            referral.repeated(third_person=another) if brief else referral.full(kind=urgency.kind, third_person=another)
         )
         turn = self._fixed(conversation, assistant, text, words, urgency, ledger)
         danger = after(conversation.danger, due, urgency, text)

@@ -29,10 +29,21 @@ _LENGTH = 4000  # characters of a message that are read
 
 
 class FloorFile(Strict):
-    """The phrases of one language by what they are about. `reviewed`: the day a clinician read them, empty until then."""
+    """The phrases of one language by what they are about. `reviewed`: the day a clinician read them, empty until then.
+
+    `beliefs`: words of a belief that may be part of psychosis, told as a fact; no danger by themselves.
+    """
 
     reviewed: date | None = None
     phrases: dict[Kind, tuple[str, ...]] = Field(min_length=1)
+    beliefs: tuple[str, ...] = Field(default=(), max_length=20)
+
+    @field_validator("beliefs")
+    @classmethod
+    def _are_words(cls, beliefs: tuple[str, ...]) -> tuple[str, ...]:
+        for one in beliefs:
+            _Phrase.of(one, Kind.FEAR)
+        return beliefs
 
     @field_validator("phrases")
     @classmethod
@@ -95,9 +106,10 @@ def _stands(parts: Sequence[tuple[str, bool] | None], said: Sequence[str], at: i
 
 @dataclass(frozen=True)
 class Floor:
-    """A fast layer over the phrases of every language. `phrases` by their first word."""
+    """A fast layer over the phrases of every language, by their first word."""
 
     phrases: Mapping[str, tuple[_Phrase, ...]]
+    beliefs: Mapping[str, tuple[_Phrase, ...]]
     name: str = "floor"
 
     @classmethod
@@ -116,32 +128,45 @@ class Floor:
     @classmethod
     def of(cls, files: Iterable[FloorFile]) -> Floor:
         """The floor of these files together."""
-        found: dict[str, dict[_Phrase, None]] = {}
-        for file in files:
-            for kind, some in file.phrases.items():
-                for one in some:
-                    phrase = _Phrase.of(one, kind)
-                    first = phrase.parts[0]
-                    assert first is not None  # noqa: S101 - `of` has refused a gap in front
-                    found.setdefault(first[0], {})[phrase] = None
-        return cls({word: tuple(some) for word, some in found.items()})
+        every = list(files)
+        dangers = [(one, kind) for file in every for kind, some in file.phrases.items() for one in some]
+        beliefs = [(one, Kind.FEAR) for file in every for one in file.beliefs]
+        return cls(_by_first_word(dangers), _by_first_word(beliefs))
 
     def assess_now(self, message: str, earlier: tuple[Message, ...] = ()) -> LayerResult:
         """`urgent` where a phrase stands in the message; the turns before it are not read."""
-        phrase = self._found(message[:_LENGTH])
-        if phrase is None:
-            return LayerResult(layer=self.name, level=UrgencyLevel.NONE)
-        return LayerResult(layer=self.name, level=UrgencyLevel.URGENT, kind=phrase.kind)
+        text = message[:_LENGTH]
+        said = words(text)
+        phrase = _among(self.phrases, said) or self._spelt_out(text)
+        return LayerResult(
+            layer=self.name,
+            level=UrgencyLevel.NONE if phrase is None else UrgencyLevel.URGENT,
+            kind=Kind.UNCLEAR if phrase is None else phrase.kind,
+            delusional_framing=_among(self.beliefs, said) is not None,
+        )
 
-    def _found(self, message: str) -> _Phrase | None:
-        said = words(message)
-        for at, word in enumerate(said):
-            for phrase in self.phrases.get(word, ()):
-                if phrase.begins_at(said, at):
-                    return phrase
-        for run in _SPELT_OUT.findall(message):
+    def _spelt_out(self, text: str) -> _Phrase | None:
+        for run in _SPELT_OUT.findall(text):
             letters = "".join(words("".join(char for char in run if char.isalnum())))
             for phrase in (one for some in self.phrases.values() for one in some):
                 if phrase.letters and phrase.letters in letters:
                     return phrase
         return None
+
+
+def _by_first_word(written: Iterable[tuple[str, Kind]]) -> dict[str, tuple[_Phrase, ...]]:
+    found: dict[str, tuple[_Phrase, ...]] = {}
+    for one, kind in written:
+        phrase = _Phrase.of(one, kind)
+        first = phrase.parts[0]
+        assert first is not None  # noqa: S101 - `of` has refused a gap in front
+        found[first[0]] = (*found.get(first[0], ()), phrase)
+    return found
+
+
+def _among(phrases: Mapping[str, tuple[_Phrase, ...]], said: Sequence[str]) -> _Phrase | None:
+    for at, word in enumerate(said):
+        for phrase in phrases.get(word, ()):
+            if phrase.begins_at(said, at):
+                return phrase
+    return None

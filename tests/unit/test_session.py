@@ -143,7 +143,7 @@ async def test_a_no_is_only_an_answer_when_something_was_asked(tmp_path: Path) -
 async def test_who_says_they_are_safe_gets_an_answer_with_the_contacts_in_view(tmp_path: Path) -> None:
     """ "It was a question, I am safe" answers the message the referral replaced and keeps the contacts below."""
     session = application(tmp_path).session
-    _, state = await turn(session, session.start(), "what are the voices that keep telling me to kill")
+    _, state = await turn(session, session.start(), "what are the voices that keep telling me to kill?")
     assert state.conversation.danger.held
     shown = await session.answered(state, DangerAnswer.SAFE)
     assert "Voices are sounds" in shown.text and "112" in shown.text
