@@ -38,8 +38,9 @@ PENALTY = 2e-5  # of squared weights, for one example of the average weight
 ROUNDS = 80
 FOLDS = 5
 ALONE = 0.5
+OWN_LIFE = 2.0  # weight of what is said of dying and self-harm: most calm, most often missed
 CONSTRUCTED = 0.5  # weight of messages that were written one by one, and not in a persona's conversations
-ASKED_WRONGLY = 0.05  # of natural harmless messages of unseen authors: sets the threshold of `urgent`
+ASKED_WRONGLY = 0.055  # of natural harmless messages of unseen authors: sets the threshold of `urgent`
 FLAGGED_WRONGLY = {"medical": 0.01, "delusional": 0.005}  # of messages that the other heads' labels do not fit
 MEDICAL = frozenset({"overdose_medicine_emergency", "refusing_food_drink"})
 
@@ -119,10 +120,9 @@ class Material:
     @classmethod
     def of(cls, rows: list[Labelled], ideas: dict[str, str]) -> Material:
         """The features of every text."""
-        weight = {True: 1.0, False: CONSTRUCTED}
         examples = list(
             augmented(
-                Example(one.message.message, one.message.lang, one.wanted["urgent"], weight[one.natural], number)
+                Example(one.message.message, one.message.lang, one.wanted["urgent"], _weight(one), number)
                 for number, one in enumerate(rows)
             )
         )
@@ -145,6 +145,11 @@ class Material:
             costs = self.weights[chosen] if name == "urgent" else _balanced(wanted)
             models[name] = fit(self.matrix[chosen], np.where(wanted, 1.0, -1.0), costs)
         return models
+
+
+def _weight(one: Labelled) -> float:
+    own = one.wanted["urgent"] and one.message.category.startswith(("suicide", "self_harm"))
+    return (1.0 if one.natural else CONSTRUCTED) * (OWN_LIFE if own else 1.0)
 
 
 def _balanced(wanted: np.ndarray[Any, np.dtype[np.bool_]]) -> Floats:
