@@ -1,7 +1,7 @@
 """What people write is read for danger within a bound of time and place, so that nobody waits for a stranger.
 
-Short texts are read where they arrive. Longer ones wait for one thread beside the event loop, the shortest first; while
-theirs is not read, people are shown where help is, as if it might have called for it.
+Short texts are read where they arrive. Longer ones wait for one thread beside the event loop, the shortest first. Who will
+not be answered and whose text finds no time is shown where help is, as if it had called for it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from engine.types import Conversation, Role, Urgency
 AT_ONCE = 400
 """Characters, with those of the earlier messages that are read along; so few hold up nobody."""
 SOON_SECONDS = 0.15
-"""After this long, contacts come before the reading is done."""
+"""So long a text that will not be answered may wait."""
 PLACES = 32
 """Texts that may wait for the thread. Beyond, nothing that will not be answered is read: its writer gets the contacts."""
 _READ_ALONG = 6

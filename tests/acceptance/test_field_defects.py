@@ -48,8 +48,8 @@ async def test_words_in_an_explanation_are_not_verdicts(tmp_path: Path, explanat
 async def test_citations_are_shown(tmp_path: Path) -> None:
     """The source of an answer reaches the person: in the reply's citations and with its title on screen."""
     session = application(tmp_path).session
-    shown = [one async for one in session.handle(session.start(), "What are the voices?")]
-    assert shown[-1].citations == ("voices",)
+    shown = await session.handle(session.start(), "What are the voices?")
+    assert shown.citations == ("voices",)
 
 
 @pytest.mark.parametrize(
@@ -65,17 +65,16 @@ async def test_citations_are_shown(tmp_path: Path) -> None:
 async def test_typography_does_not_hide_a_person_in_danger(tmp_path: Path, message: str) -> None:
     """Curly apostrophes, missing ones, zero-width and wide characters change nothing about the referral."""
     session = application(tmp_path).session
-    shown = [one async for one in session.handle(session.start(), message)]
-    assert shown[0].referral and "emergency" in shown[0].text
+    shown = await session.handle(session.start(), message)
+    assert shown.referral and "emergency" in shown.text
 
 
 async def test_the_referral_comes_before_any_model_is_asked(tmp_path: Path) -> None:
-    """The first message for an urgent text is the referral, and no model has been called for it."""
+    """An urgent text is answered with the referral, and no model has been called for it."""
     model = ScriptedModel(lambda prompt: CITED, latency=30)
     session = application(tmp_path, model).session
-    async for outgoing in session.handle(session.start(), "i am going to kill myself tonight"):
-        assert outgoing.referral and model.prompts == []
-        break
+    shown = await session.handle(session.start(), "i am going to kill myself tonight")
+    assert shown.referral and model.prompts == []
 
 
 async def test_a_repeated_referral_fades_to_a_line_and_never_vanishes(tmp_path: Path) -> None:
@@ -84,9 +83,9 @@ async def test_a_repeated_referral_fades_to_a_line_and_never_vanishes(tmp_path: 
     state = session.start()
     texts = []
     for _ in range(2):
-        shown = [one async for one in session.handle(state, "i want to die")]
-        state = shown[-1].state or state
-        texts.append(shown[0].text)
+        shown = await session.handle(state, "i want to die")
+        state = shown.state or state
+        texts.append(shown.text)
     assert len(texts[1]) < len(texts[0]) and "112" in texts[1] and "\n" not in texts[1]
 
 
