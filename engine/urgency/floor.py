@@ -24,7 +24,7 @@ MOST = 60
 """Phrases a language: what a clinician can read aloud in one sitting."""
 _GAP, _WIDEST = "...", 3
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*\*?")
-_SPELT_OUT = re.compile(r"(?<![^\W_])(?:[^\W_][\s.*_\-/|,·~+]{1,3}){4,}[^\W_](?![^\W_])")
+_SPELT_OUT = re.compile(r"(?<![^\W_])(?:[^\W_][\s.*_\-/|,·~+]{1,3}){2,}[^\W_](?![^\W_])")
 _LENGTH = 4000  # characters of a message that are read
 
 
@@ -146,12 +146,18 @@ class Floor:
         )
 
     def _spelt_out(self, text: str) -> _Phrase | None:
-        for run in _SPELT_OUT.findall(text):
-            letters = "".join(words("".join(char for char in run if char.isalnum())))
-            for phrase in (one for some in self.phrases.values() for one in some):
-                if phrase.letters and phrase.letters in letters:
-                    return phrase
-        return None
+        """The phrase that somebody writes letter by letter, a word of it or the whole."""
+        runs = _SPELT_OUT.findall(text)
+        if not runs:
+            return None
+        joined = _SPELT_OUT.sub(lambda run: _letters(run[0]), text)
+        letters = " ".join("".join(words(_letters(run))) for run in runs)
+        whole = (one for some in self.phrases.values() for one in some if one.letters and one.letters in letters)
+        return _among(self.phrases, words(joined)) or next(whole, None)
+
+
+def _letters(run: str) -> str:
+    return "".join(char for char in run if char.isalnum())
 
 
 def _by_first_word(written: Iterable[tuple[str, Kind]]) -> dict[str, tuple[_Phrase, ...]]:
