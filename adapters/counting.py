@@ -45,18 +45,6 @@ class UrgentCounts:
         """What this process has counted, in order."""
         return held_back(self._counts)
 
-    def ended(self) -> list[Counted]:
-        """What may be seen while it runs: weeks that have ended, rounded down to fives; smaller ones are not there.
-
-        Who looks again and again would otherwise see each referral at its moment.
-        """
-        running = weeks.week_of(self.today())
-        return [
-            (week, platform, count - count % HELD_BACK_UNDER)
-            for (week, platform), count in sorted(self._counts.items())
-            if week < running and count >= HELD_BACK_UNDER
-        ]
-
 
 def held_back(counts: Counter[tuple[str, str]]) -> list[Counted]:
     """Counts for people to see."""

@@ -6,7 +6,9 @@ import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from adapters import weeks
 from adapters.chat.privacy import Platform
+from adapters.storage.referral_counts import ReferralCounts
 from bots.chats import Chats
 from engine.exceptions import ConfigurationError
 
@@ -37,6 +39,7 @@ def web(chats: Chats) -> WebBot:
         slow_after=sessions.slow_after_seconds,
         problems=lambda: _problems(chats),
         figures=None if chats.feedback is None else lambda: _figures(chats),
+        referrals=lambda: ReferralCounts(database=chats.database).ended(weeks.today()),
     )
 
 

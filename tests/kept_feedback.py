@@ -21,9 +21,10 @@ class KeptFeedback:
         """Sources, platform, and which thumb."""
         self.thumbs.append((about.sources, platform, helpful))
 
-    async def chosen(self, about: Answered, platform: str, question: str, option: str) -> None:
+    async def chosen(self, about: Answered, platform: str, question: str, option: str) -> bool:
         """Question and option."""
         self.choices.append((question, option))
+        return True
 
     async def due(self, identity: ChatIdentity, state: ChatState, language: str) -> Poll | None:
         """A question after every so many answers."""

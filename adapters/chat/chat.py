@@ -68,6 +68,7 @@ class Chat:
             "privacy": pages.privacy,
             "whocanread": self._whocanread,
             "feedback": self._feedback,
+            "answer": self._answer,
             "thumb": self._thumb,
             "forget": self._forget,
             "stop": self._stop,
@@ -166,7 +167,16 @@ class Chat:
         if poll is None:
             yield Showing(text=self.texts(state).no_feedback_now, private=True, state=state)
         else:
-            yield Showing(poll=poll, private=True, state=replace(state, since_asked=0))
+            yield Showing(poll=poll, private=True, state=state.being_asked(poll.question))
+
+    async def _answer(self, state: ChatState, incoming: Incoming) -> Showings:
+        """An answer to a question that was put on a page of its own: one a question counts, all are thanked for."""
+        question, _, option = incoming.text.partition(" ")
+        about = state.answer(incoming.about)
+        if about is not None and self.feedback is not None and question not in state.asked:
+            kept = await self.feedback.chosen(about, self.platform.id, question, option)
+            state = state.being_asked(question) if kept else state
+        yield Showing(text=self.texts(state).thumbs_thanks, brief=True, private=True, state=state)
 
     async def _thumb(self, state: ChatState, incoming: Incoming) -> Showings:
         """One thumb an answer counts; more of them are thanked for all the same."""

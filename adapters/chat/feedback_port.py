@@ -38,14 +38,14 @@ class FeedbackPort(Protocol):
         """Somebody pressed a thumb under an answer."""
         ...
 
-    async def chosen(self, about: Answered, platform: str, question: str, option: str) -> None:
-        """Somebody chose an option of a structured question."""
+    async def chosen(self, about: Answered, platform: str, question: str, option: str) -> bool:
+        """Somebody chose an option of a structured question; whether there is such an option."""
         ...
 
     async def due(self, identity: ChatIdentity, state: ChatState, language: str) -> Poll | None:
-        """A question, if this is a good moment to ask."""
+        """A question that this chat was not asked yet, if this is a good moment to ask."""
         ...
 
     async def asked_for(self, state: ChatState, language: str) -> Poll | None:
-        """A question for somebody who asked to be asked."""
+        """A question for somebody who asked to be asked, and was not asked it yet."""
         ...

@@ -36,8 +36,9 @@ class ChatState:
     """A chat between messages.
 
     `waiting`: the question sent before consent. `answered`: the last answer's number; `answers`: the last few.
-    `since_asked`: answers since feedback was asked for; `since_referral`: answers since the crisis referral, if any.
-    `told_quoting`: they know that today's answers are quotations only.
+    `since_asked`: answers since feedback was asked for; `asked`: the questions of feedback they were asked, each once and
+    for as long as the chat lasts; `since_referral`: answers since the crisis referral, if any. `told_quoting`: they know
+    that today's answers are quotations only.
     """
 
     session: SessionState
@@ -46,6 +47,7 @@ class ChatState:
     answered: int = 0
     answers: tuple[Answered, ...] = ()
     since_asked: int = 0
+    asked: tuple[str, ...] = ()
     since_referral: int | None = None
     told_quoting: bool = False
 
@@ -54,6 +56,10 @@ class ChatState:
         if number is None:
             return self.answers[-1] if self.answers else None
         return next((one for one in self.answers if one.number == number), None)
+
+    def being_asked(self, question: str) -> ChatState:
+        """The state after a question of feedback has been put, which is not put again."""
+        return replace(self, since_asked=0, asked=(*self.asked, question))
 
     def after(self, session: SessionState, turn: Turn) -> ChatState:
         """The state after a turn."""
@@ -85,6 +91,7 @@ class ChatState:
             "version": _VERSION,
             "session": session,
             "answers": [asdict(one) for one in self.answers],
+            "asked": self.asked,
             **{name: getattr(self, name) for name in _OWN},
         }
         return json.dumps(kept, ensure_ascii=False, separators=(",", ":")).encode(errors="surrogatepass")
@@ -101,6 +108,7 @@ class ChatState:
                 conversation=conversation_from(session["conversation"]), **{name: session[name] for name in _SESSION}
             ),
             answers=tuple(Answered(**{**one, "sources": tuple(one["sources"])}) for one in kept["answers"]),
+            asked=tuple(kept.get("asked", ())),  # chats of earlier versions do not say
             **{name: kept[name] for name in _OWN},
         )
 

@@ -111,7 +111,7 @@ class Turns:
             yield replace(answer, state=state)
         else:
             yield answer
-            yield Showing(poll=poll, private=True, state=replace(state, since_asked=0))
+            yield Showing(poll=poll, private=True, state=state.being_asked(poll.question))
 
     @property
     def _default_language(self) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from random import Random
@@ -38,8 +38,8 @@ class FeedbackDesk:
         """Somebody pressed a thumb under an answer."""
         await self.chosen(about, platform, self.questions.thumbs.id, "yes" if helpful else "no")
 
-    async def chosen(self, about: Answered, platform: str, question: str, option: str) -> None:
-        """Somebody chose an option. What is not among the configured ones, such as a forged button, is left out."""
+    async def chosen(self, about: Answered, platform: str, question: str, option: str) -> bool:
+        """Somebody chose an option. What is not among the configured ones, such as a forged button, is left out: False."""
         try:
             event = FeedbackEvent(
                 allowed=self.allowed,
@@ -53,8 +53,9 @@ class FeedbackDesk:
             )
         except EventRefused:
             _log.warning("an answer to a question that does not exist was left out")
-            return
+            return False
         await self.forwarding.add([event])
+        return True
 
     async def due(self, identity: ChatIdentity, state: ChatState, language: str) -> Poll | None:
         """A question after this answer, if the policy allows one; that somebody was asked is noted before they are."""
@@ -66,13 +67,14 @@ class FeedbackDesk:
             today=self._day,
         )
         # The rest of the policy first: most answers need no look into the database.
-        if not state.answers or not may_ask(self.questions.policy, moment):
+        left = self._left(state)
+        if not left or not may_ask(self.questions.policy, moment):
             return None
         try:
             day = await self.asked.day(identity)
             if day is not None and self._day - day < self.questions.policy.every_days:
                 return None
-            question = await self._next()
+            question = await self._next(left)
             await self.asked.mark(identity, self._day)
         except StorageError as error:
             _log.warning("nobody is asked for feedback: %s", type(error).__name__)
@@ -80,18 +82,23 @@ class FeedbackDesk:
         return _poll(question, language, state.answers[-1])
 
     async def asked_for(self, state: ChatState, language: str) -> Poll | None:
-        """A question for somebody who wants to be asked; None before they have had an answer."""
-        if not state.answers:
+        """A question for somebody who wants to be asked; None before an answer, and after all questions."""
+        left = self._left(state)
+        if not left:
             return None
         try:
-            question = await self._next()
+            question = await self._next(left)
         except StorageError:
-            question = self.random.choice(self.questions.questions)
+            question = self.random.choice(left)
         return _poll(question, language, state.answers[-1])
 
-    async def _next(self) -> Question:
+    def _left(self, state: ChatState) -> list[Question]:
+        """What a chat may be asked: each question once, so that one chat gives one answer to it; nothing before an answer."""
+        return [one for one in self.questions.questions if one.id not in state.asked] if state.answers else []
+
+    async def _next(self, left: Sequence[Question]) -> Question:
         answered = await answered_in(self.asked.database, weeks.week_of(self.today()))
-        return next_question(self.questions.questions, answered, self.random)
+        return next_question(left, answered, self.random)
 
     @property
     def _day(self) -> int:

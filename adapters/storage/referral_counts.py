@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from datetime import date, timedelta
 
 from sqlalchemy import Connection, select
 
-from adapters.counting import Counted, UrgentCounts, held_back
+from adapters.counting import HELD_BACK_UNDER, Counted, UrgentCounts, held_back
 from adapters.storage.database import Database
 from adapters.storage.tables import referrals
 from adapters.storage.upserting import upsert
+from adapters.weeks import week_of
 from engine.exceptions import StorageError
 
 
@@ -39,5 +41,21 @@ class ReferralCounts:
 
     async def report(self) -> list[Counted]:
         """All weeks and platforms in order, small counts held back."""
+        return held_back(await self._all())
+
+    async def ended(self, today: date) -> list[tuple[str, str, int]]:
+        """What may be watched: weeks that ended a day ago or more, rounded down to fives; smaller ones are not there.
+
+        Who looks again and again would otherwise see each referral at its moment, or, of the last ones of a week, that
+        they are saved. Raises StorageError.
+        """
+        running = week_of(today - timedelta(days=1))
+        return [
+            (week, platform, count - count % HELD_BACK_UNDER)
+            for (week, platform), count in sorted((await self._all()).items())
+            if week < running and count >= HELD_BACK_UNDER
+        ]
+
+    async def _all(self) -> Counter[tuple[str, str]]:
         rows = await self.database.run(lambda connection: connection.execute(select(referrals)).all())
-        return held_back(Counter({(row.week, row.platform): row.count for row in rows}))
+        return Counter({(row.week, row.platform): row.count for row in rows})

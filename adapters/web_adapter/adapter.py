@@ -19,7 +19,7 @@ from adapters.web_adapter.cookies import FormTokens
 from adapters.web_adapter.entries import Entries
 from adapters.web_adapter.house import House, Pause, WebLimits
 from adapters.web_adapter.limiting import AddressLimits, Buckets, Places
-from adapters.web_adapter.operating import Figures, OperatorPages, Problems, nothing
+from adapters.web_adapter.operating import Ended, Figures, OperatorPages, Problems, nothing
 from adapters.web_adapter.screen import WebScreen
 from adapters.web_adapter.serving import address_of, server
 from adapters.web_adapter.settings import WebSettings
@@ -51,6 +51,7 @@ class WebBot:
     pause: Pause = field(default_factory=Pause)
     problems: Problems = nothing
     figures: Figures | None = None
+    referrals: Ended = nothing
     clock: Callable[[], float] = time.monotonic
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
     started: asyncio.Event = field(default_factory=asyncio.Event)
@@ -96,7 +97,12 @@ class WebBot:
         )
         token = "" if settings.operator_token is None else settings.operator_token.get_secret_value()
         operator = OperatorPages(
-            house=self.house, token=token, problems=self.problems, figures=self.figures, clock=self.clock
+            house=self.house,
+            token=token,
+            problems=self.problems,
+            figures=self.figures,
+            referrals=self.referrals,
+            clock=self.clock,
         )
         self.app = application(self.house, operator)
 

@@ -184,7 +184,7 @@ class Calm:
     def _count(self, scope: Scope, status: int, seconds: float) -> None:
         route = scope.get("route")
         name = str(getattr(route, "path", "")) or "other"
-        self.house.tally.page(name, status or 499, seconds, stream=name in _STREAMS)
+        self.house.tally.page(status or 499, seconds, stream=name in _STREAMS)
 
 
 def sorry(visit: Visit, status: int, kept: str = "") -> Response:

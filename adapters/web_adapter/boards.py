@@ -26,8 +26,8 @@ MOST_CHARACTERS = 60_000
 class Board:
     """One chat's entries. `epoch` tells a browser whether its numbers are still ours.
 
-    `waiting`: messages taken and not yet begun; `working`: those being answered. `listening`: open pages that are told
-    what is new. `status`: a word for a moment.
+    `waiting`: messages taken and not yet begun; `working`: those being answered, the last one since `begun`. `listening`:
+    open pages that are told what is new. `status`: a word for a moment.
     """
 
     epoch: str = field(default_factory=lambda: secrets.token_hex(4))
@@ -38,6 +38,7 @@ class Board:
     working: int = 0
     listening: int = 0
     done: int = 0
+    begun: float | None = None
     status: str = ""
     seeded: bool = False
     closed: bool = False

@@ -7,11 +7,13 @@ import secrets
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from starlette.responses import RedirectResponse, Response
 
 from adapters.web_adapter.house import House, Refused, Visit
 from adapters.web_adapter.limiting import Buckets
+from engine.exceptions import StorageError
 
 COOKIE = "cafi-operator"
 LOGGED_IN_SECONDS = 3600.0
@@ -37,10 +39,12 @@ class Figure:
 
 Figures = Callable[[], Awaitable[Sequence[Figure]]]
 Problems = Callable[[], Awaitable[Sequence[str]]]
+Ended = Callable[[], Awaitable[Sequence[tuple[str, str, int]]]]
+"""How often crisis referrals were shown, in weeks that have ended: week, platform, count. May raise StorageError."""
 
 
-async def nothing() -> Sequence[str]:
-    """No problems."""
+async def nothing() -> Sequence[Any]:
+    """No problems, no counts."""
     return ()
 
 
@@ -52,6 +56,7 @@ class OperatorPages:
     token: str
     problems: Problems = nothing
     figures: Figures | None = None
+    referrals: Ended = nothing
     clock: Callable[[], float] = time.monotonic
     logins: Buckets = field(default_factory=lambda: Buckets(a_minute=LOGINS_A_MINUTE))
     _logged_in: dict[str, float] = field(default_factory=dict)
@@ -92,7 +97,7 @@ class OperatorPages:
             paused=house.pause.on,
             tokens=tokens,
             cost=cost,
-            referrals=house.chat.session.counts.ended(),
+            referrals=await self.referrals(),
             figures=() if self.figures is None else await self.figures(),
             problems=await self.problems(),
         )
@@ -134,7 +139,9 @@ class OperatorPages:
         """Figures for Prometheus: with the token, or asked from this computer where no proxy can stand between."""
         if not (visit.asker.near or self.bearer(visit)):
             raise Refused(404)
-        content = self.house.tally.exposition(
-            streams=self.house.places.open, referrals=self.house.chat.session.counts.ended()
-        )
+        try:
+            referrals = await self.referrals()
+        except StorageError:  # what else there is to know is wanted most then
+            referrals = ()
+        content = self.house.tally.exposition(streams=self.house.places.open, referrals=referrals)
         return Response(content, media_type="text/plain; version=0.0.4")

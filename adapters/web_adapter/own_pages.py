@@ -10,7 +10,7 @@ from starlette.responses import HTMLResponse, Response
 
 from adapters.chat.pages import RATHER_NOT
 from adapters.chat.receipt import receipt_lines
-from adapters.web_adapter.house import PLATFORM, House, Refused, Visit
+from adapters.web_adapter.house import House, Refused, Visit
 from adapters.web_adapter.screen import QUIET
 from engine.exceptions import StorageError
 
@@ -112,18 +112,22 @@ class OwnPages:
         )
 
     async def feedback(self, visit: Visit) -> Response:
-        """The answer to it; only what is on offer is kept."""
+        """The answer to it; only what is on offer is kept, and one a question: the chat's own line sees to that."""
         fields = await visit.form()
-        board = self.house.boards.find(visit.identity)
-        poll = None if board is None else board.polls.pop(fields.get("poll", ""), None)
-        feedback, option = self.house.chat.feedback, fields.get("option", "")
+        board, name, option = self.house.boards.find(visit.identity), fields.get("poll", ""), fields.get("option", "")
+        poll = None if board is None else board.polls.get(name)
         texts = visit.texts.feedback
         said = texts.expired
-        if poll is not None and feedback is not None:
+        if board is not None and poll is not None:
             if option in {one for one, _ in poll.options}:
-                await feedback.chosen(poll.about, PLATFORM, poll.question, option)
+                chosen, number = f"{poll.question} {option}", poll.about.number
+                answer = visit.incoming("answer", chosen, about=number, place={QUIET: 1})
+                if not await self.house.take(board, [answer]):
+                    raise Refused(429)
+                await board.calm(self.house.settings.answer_seconds)
             elif option:
                 raise Refused(400)
+            board.polls.pop(name, None)
             said = texts.thanks if option else texts.none
         return visit.page("feedback.html", title=texts.heading, poll=None, poll_name="", off=False, said=said)
 

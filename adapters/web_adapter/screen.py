@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 
 from adapters.chat.incoming import Incoming
 from adapters.chat.showing import Showing
-from adapters.web_adapter.boards import Board, Boards
+from adapters.web_adapter.boards import Boards
 from adapters.web_adapter.entries import Entries
+from adapters.web_adapter.tally import counts
 
 QUIET = "quiet"
 """In the place of an incoming: what comes of it is stored and not shown."""
@@ -27,7 +28,7 @@ class Part:
 
 @dataclass(frozen=True, kw_only=True)
 class WebScreen:
-    """The boards as a platform's screen. `timed`: told how many seconds an answer took."""
+    """The boards as a platform's screen. `timed`: told how many seconds an answer took that counts."""
 
     boards: Boards
     entries: Entries
@@ -59,6 +60,8 @@ class WebScreen:
             return None
         board.status = ""
         board.add(self.entries.shown(showing, language))
+        if counts(showing) and board.begun is not None:
+            self.timed(self.clock() - board.begun)
         return None
 
     @asynccontextmanager
@@ -70,19 +73,15 @@ class WebScreen:
         elif not board.seeded and incoming.command in {"", "ask"} and (said := self.entries.said(incoming)) is not None:
             board.add(said)  # so many chats are open that its board has been given up meanwhile
         board.working += 1
+        board.begun = self.clock()
         board.ring()
-        begun = self.clock()
         try:
             yield
         finally:
-            self._ended(board, begun if incoming.command in {"", "ask", "topic"} else None)
-
-    def _ended(self, board: Board, begun: float | None) -> None:
-        board.working -= 1
-        board.done += 1
-        board.ring()
-        if begun is not None:
-            self.timed(self.clock() - begun)
+            board.working -= 1
+            board.begun = None
+            board.done += 1
+            board.ring()
 
     def _language(self, incoming: Incoming, showing: Showing) -> str:
         state = showing.state

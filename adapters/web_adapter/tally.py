@@ -15,19 +15,21 @@ from engine.types import Outcome
 
 _BOUNDS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 60)
 _MOST = 1_000
-_UNSEEN = frozenset({"/chat", "/press", "/leave", "/forget", "/crisis", "/country", "/events"})
-"""What somebody does in need is not counted apart: who watches the counts would see it happen."""
 
 
 @dataclass(kw_only=True)
 class Tally:
-    """Counts since the start of the process. Routes are names of ours, never the path somebody asked for."""
+    """Counts since the start of the process, such that who watches them does not see what somebody in need does.
+
+    No request is counted by its page, as a message without an answer among the answers is a crisis referral; and of what
+    is not counted among the answers, no time is counted either.
+    """
 
     clock: Callable[[], float] = time.monotonic
     begun: float = 0.0
     answers: Counter[str] = field(default_factory=Counter)
     decisions: Counter[str] = field(default_factory=Counter)
-    statuses: Counter[str] = field(default_factory=Counter)
+    requests: Counter[str] = field(default_factory=Counter)
     _answer_times: deque[float] = field(default_factory=lambda: deque(maxlen=_MOST))
     _page_times: deque[float] = field(default_factory=lambda: deque(maxlen=_MOST))
     _registry: CollectorRegistry = field(default_factory=CollectorRegistry)
@@ -35,9 +37,9 @@ class Tally:
     def __post_init__(self) -> None:
         self.begun = self.clock()
         one = self._registry
-        self._requests = Total("cafi_web_requests", "Requests answered.", ["route", "status"], registry=one)
+        self._requests = Total("cafi_web_requests", "Requests by how they ended.", ["ended"], registry=one)
         self._seconds = Histogram(
-            "cafi_web_request_seconds", "Time to answer a request.", ["route"], buckets=_BOUNDS, registry=one
+            "cafi_web_request_seconds", "Time to answer a request.", buckets=_BOUNDS, registry=one
         )
         self._answered = Total("cafi_answers", "Answers shown on the web page.", ["outcome"], registry=one)
         self._decided = Total("cafi_decisions", "Decisions of the filter.", ["decision"], registry=one)
@@ -52,22 +54,21 @@ class Tally:
             registry=one,
         )
 
-    def page(self, route: str, status: int, seconds: float, *, stream: bool = False) -> None:
+    def page(self, status: int, seconds: float, *, stream: bool = False) -> None:
         """A request has been answered."""
-        self.statuses[f"{status // 100}xx"] += 1
-        route = "other" if any(route.removeprefix("/widget") == one for one in _UNSEEN) else route
-        self._requests.labels(route, str(status)).inc()
+        # Not by status: a redirect is a form that was sent, and a message is one.
+        ended = "failed" if status >= 500 else "refused" if status >= 400 else "answered"
+        self.requests[ended] += 1
+        self._requests.labels(ended).inc()
         if not stream:
             self._page_times.append(seconds)
-            self._seconds.labels(route).observe(seconds)
+            self._seconds.observe(seconds)
 
     def answered(self, showing: Showing) -> None:
         """Something was shown; turns are counted."""
-        if showing.turn is None:
+        if showing.turn is None or not counts(showing):
             return
         review = showing.turn.review
-        if review.outcome is Outcome.FIXED:  # the crisis referral is one, and few others are
-            return
         self.answers[str(review.outcome)] += 1
         self._answered.labels(str(review.outcome)).inc()
         if review.stages:
@@ -75,7 +76,7 @@ class Tally:
             self._decided.labels(str(review.decision)).inc()
 
     def took(self, seconds: float) -> None:
-        """An answer has been made."""
+        """An answer that counts has been made."""
         self._answer_times.append(seconds)
         self._answering.observe(seconds)
 
@@ -91,14 +92,18 @@ class Tally:
         """The same of the last pages."""
         return _percentiles(self._page_times)
 
-    def exposition(self, *, streams: int, referrals: Sequence[tuple[str, str, int | None]]) -> bytes:
-        """Everything as Prometheus reads it. `referrals` are held back where their count is None."""
+    def exposition(self, *, streams: int, referrals: Sequence[tuple[str, str, int]]) -> bytes:
+        """Everything as Prometheus reads it. `referrals`: week, platform and count, as they may be seen."""
         self._streams.set(streams)
         self._referrals.clear()
         for week, platform, count in referrals:
-            if count is not None:
-                self._referrals.labels(week, platform).set(count)
+            self._referrals.labels(week, platform).set(count)
         return generate_latest(self._registry)
+
+
+def counts(showing: Showing) -> bool:
+    """Whether this is an answer to count: of the fixed ones most are crisis referrals, and a model takes longer."""
+    return showing.turn is not None and showing.turn.review.outcome is not Outcome.FIXED
 
 
 def _percentiles(times: Sequence[float]) -> tuple[float, float] | None:

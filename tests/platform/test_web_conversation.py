@@ -369,7 +369,7 @@ async def test_a_slow_answer_leaves_a_page_that_can_be_looked_at_again(tmp_path:
 
 
 class Noted:
-    """A feedback port that notes what reaches it, and always has a question."""
+    """A feedback port that notes what reaches it, and has two questions."""
 
     def __init__(self) -> None:
         self.events: list[tuple[str, ...]] = []
@@ -377,16 +377,18 @@ class Noted:
     async def thumb(self, about: Answered, platform: str, *, helpful: bool) -> None:
         self.events.append(("thumb", platform, str(helpful), *about.sources))
 
-    async def chosen(self, about: Answered, platform: str, question: str, option: str) -> None:
+    async def chosen(self, about: Answered, platform: str, question: str, option: str) -> bool:
         self.events.append(("chosen", platform, question, option))
+        return True
 
     async def due(self, identity: ChatIdentity, state: ChatState, language: str) -> Poll | None:
         return await self.asked_for(state, language)
 
     async def asked_for(self, state: ChatState, language: str) -> Poll | None:
         about = state.answer(None)
+        left = [one for one in ("clarity", "trust") if one not in state.asked]
         options = (("easy", "Easy"), ("hard", "Hard"))
-        return None if about is None else Poll(question="clarity", text="How easy?", options=options, about=about)
+        return Poll(question=left[0], text="How easy?", options=options, about=about) if about and left else None
 
 
 async def test_feedback_is_chosen_never_written(tmp_path: Path) -> None:
@@ -410,7 +412,7 @@ async def test_feedback_is_chosen_never_written(tmp_path: Path) -> None:
             await anna.get("/feedback")
             name = anna.main.partition('name="poll" value="')[2].partition('"')[0]
             await anna.post("/feedback", poll=name, option="hard")
-            assert noted.events == [("chosen", "web", "clarity", "easy"), ("chosen", "web", "clarity", "hard")]
+            assert noted.events == [("chosen", "web", "clarity", "easy"), ("chosen", "web", "trust", "hard")]
             await anna.get("/chat")
             await anna.press("Helpful")
             assert noted.events[-1] == ("thumb", "web", "True", "voices")

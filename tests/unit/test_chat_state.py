@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -46,6 +49,7 @@ STATES = st.builds(
     answered=NUMBERS,
     answers=st.lists(ANSWERS, max_size=3).map(tuple),
     since_asked=NUMBERS,
+    asked=SOURCES,
     since_referral=st.none() | NUMBERS,
     told_quoting=st.booleans(),
 )
@@ -92,3 +96,11 @@ def test_anything_else_is_refused(content: bytes) -> None:
     """Bytes that are no state give one of the errors that are expected."""
     with pytest.raises((ValueError, KeyError, TypeError)):
         ChatState.from_json(content)
+
+
+def test_a_chat_of_an_earlier_version_was_asked_nothing() -> None:
+    """A state that was stored before questions were remembered opens, with none of them asked."""
+    state = ChatState(session=SessionState(conversation=Conversation(assistant="a")), asked=("clarity",))
+    kept = json.loads(state.to_json())
+    del kept["asked"]
+    assert ChatState.from_json(json.dumps(kept).encode()) == replace(state, asked=())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -118,7 +119,7 @@ def test_a_folder_that_is_missing_is_made_and_one_that_cannot_be_is_named(tmp_pa
     database_in(tmp_path / "a" / "b").close()
     assert (tmp_path / "a" / "b" / "cafi.db").exists()
     (tmp_path / "file").write_text("", encoding="ascii")
-    with pytest.raises(ConfigurationError, match=r"file: storage\.url: The folder cannot be made"):
+    with pytest.raises(ConfigurationError, match=r"file/cafi\.db: storage\.url: It cannot be made"):
         database_in(tmp_path / "file")
 
 
@@ -126,7 +127,7 @@ def test_a_folder_that_vanishes_is_an_error_of_ours(tmp_path: Path) -> None:
     """A database whose folder is gone when it is opened gives the error with the remedy."""
     folder = tmp_path / "gone"
     database = Database(f"sqlite:///{folder}/cafi.db")
-    folder.rmdir()
+    shutil.rmtree(folder)
     with pytest.raises(StorageUnavailable, match=r"cannot be opened. Check that its folder exists"):
         migrate(database)
     database.close()

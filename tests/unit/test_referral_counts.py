@@ -43,3 +43,16 @@ async def test_what_could_not_be_saved_is_saved_the_next_time(tmp_path: Path) ->
     await kept.save(counts)
     assert [count for _, _, count in await kept.report()] == [5]
     await database.aclose()
+
+
+async def test_a_week_is_told_once_all_of_it_is_saved(tmp_path: Path) -> None:
+    """On the day after its end a week waits still, as its last counts may yet be saved; then it is told in fives."""
+    database = Database(f"sqlite:///{tmp_path}/cafi.db")
+    migrate(database)
+    kept, counts = ReferralCounts(database=database), UrgentCounts(today=lambda: date(2026, 11, 22))
+    for _ in range(12):
+        counts.add("web")
+    await kept.save(counts)
+    assert await kept.ended(date(2026, 11, 22)) == await kept.ended(date(2026, 11, 23)) == []
+    assert await kept.ended(date(2026, 11, 24)) == [("2026-W47", "web", 10)]
+    await database.aclose()
