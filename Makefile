@@ -1,7 +1,7 @@
 # `make run` and `make test` need nothing but Python 3.11 or newer: everything else is installed into .venv,
 # at the versions and hashes in the lock files.
 
-.PHONY: help run test chromium lint types unit bench calibrate lock clean
+.PHONY: help run test chromium lint types unit bench calibrate pages lock clean
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
@@ -91,6 +91,12 @@ bench: $(DEV_READY) ## the benchmarks
 
 calibrate: $(DEV_READY) ## the judges against their bars, from recordings
 	@$(BIN)/cafi eval calibrate --replay evaluation/data/recordings --bars evaluation/data/bars.yaml $(ARGS)
+
+pages: $(DEV_READY) ## the parts of docs that are written from the knowledge bases
+	@$(BIN)/cafi kb facts --page docs/facts.md >/dev/null
+	@$(BIN)/cafi kb facts --kb knowledge_base/sleep --page docs/facts.md >/dev/null
+	@$(BIN)/cafi kb coverage --html docs/coverage.html --page docs/knowledge-base.md | tail -1
+	@$(BIN)/cafi kb coverage --kb knowledge_base/sleep --html docs/coverage_sleep.html --page docs/knowledge-base.md | tail -1
 
 # A .venv whose folder was moved, or whose Python is gone, no longer starts: then everything is made anew.
 ifneq ($(wildcard $(VENV_READY)),)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
+from engine.knowledge.figures import Figures, SourceFigures
 from engine.retrieval.coverage import Asked, Coverage
 
 NOTHING = "(nothing)"
+PAGE_HEAD = "| source | words | grade | stakes | questions | own questions found: first | in the first three |"
 SHADES = "·░▒▓█"
 """From none of a source's questions to nearly all of them."""
 
@@ -79,6 +81,22 @@ def sums(found: Coverage) -> str:
         f"{len(found.sources)} sources, {len(found.asked)} held-out questions: own source first "
         f"{found.hit_at_1:.0%}, in the first three {found.hit_at_3:.0%}, nothing found {len(found.unanswered)}"
     )
+
+
+def coverage_page(found: Coverage, figures: Figures, name: str) -> str:
+    """The part of a page that belongs to one knowledge base, in Markdown: a row a source, then the sums."""
+    head = f"### {name}: {len(figures.sources)} sources, mean grade {figures.mean_grade:.1f}, highest {figures.highest_grade:.1f}"
+    rows = [figures_row(one) + _found_row(found.of(one.id)) for one in figures.sources]
+    return "\n".join((head, "", PAGE_HEAD, "|---|---|---|---|---|---|---|", *rows, "", sums(found)))
+
+
+def figures_row(one: SourceFigures) -> str:
+    """What a row of the page says of a source before anything is asked."""
+    return f"| {one.id} | {one.words} | {one.grade:.1f} | {'high' if one.high_stakes else ''} | {one.questions} |"
+
+
+def _found_row(asked: Sequence[Asked]) -> str:
+    return f" {sum(one.first == one.source for one in asked)} | {sum(one.hit for one in asked)} |"
 
 
 def _confusions(found: Coverage) -> Iterator[str]:

@@ -11,6 +11,11 @@ import typer
 
 from bots.options import FAILED, AgentsOption, Config, Json, Kb, application, failing_calmly, print_json
 
+Page = Annotated[
+    Path | None,
+    typer.Option("--page", help="Write it into the part of this Markdown page that is marked for it.", metavar="FILE"),
+]
+
 kb_app = typer.Typer(no_args_is_help=True, help="Check, search and show a knowledge base.")
 
 
@@ -126,10 +131,33 @@ def stats(config: Config = None, kb: Kb = None, agents: AgentsOption = None, as_
 
 
 @kb_app.command()
+def facts(
+    page: Page = None, config: Config = None, kb: Kb = None, agents: AgentsOption = None, as_json: Json = False
+) -> None:
+    """List every figure of the sources with its sentence, its section and the reference that the sentence names.
+
+    Example: cafi kb facts --page docs/facts.md
+    """
+    from bots.compose import kb_folder
+    from bots.fact_table import fact_lines, fact_page, facts_document
+    from bots.writing import write_part
+    from engine.knowledge.base import KnowledgeBase
+    from engine.knowledge.facts import facts_of
+
+    with failing_calmly():
+        base = KnowledgeBase.load(kb_folder(application(config, kb, agents)))
+        found = list(facts_of(base))
+        if page is not None:
+            write_part(page, base.folder.name, fact_page(found, base.folder.name))
+        print_json(facts_document(found)) if as_json else typer.echo("\n".join(fact_lines(found)))
+
+
+@kb_app.command()
 def coverage(
     html: Annotated[
         Path | None, typer.Option("--html", help="Write a page with the heat map there.", metavar="FILE")
     ] = None,
+    page: Page = None,
     folds: Annotated[int, typer.Option(help="In how many groups questions are held out.", min=2, max=50)] = 5,
     config: Config = None,
     kb: Kb = None,
@@ -141,11 +169,12 @@ def coverage(
     Example: cafi kb coverage --html coverage.html
     """
     from bots.compose import kb_folder
-    from bots.covering import coverage_document, coverage_lines
+    from bots.covering import coverage_document, coverage_lines, coverage_page
     from bots.heat_map import heat_map_page
     from bots.progress import progress
-    from bots.writing import write_page
+    from bots.writing import write_page, write_part
     from engine.knowledge.base import KnowledgeBase
+    from engine.knowledge.figures import Figures
     from engine.retrieval.coverage import measure
 
     with failing_calmly():
@@ -156,6 +185,8 @@ def coverage(
             found = measure(base, running.search, folds=folds, step=step)
         if html is not None:
             write_page(html, heat_map_page(found, base.manifest.title))
+        if page is not None:
+            write_part(page, base.folder.name, coverage_page(found, Figures.of(base), base.folder.name))
         print_json(coverage_document(found)) if as_json else typer.echo("\n".join(coverage_lines(found)))
 
 

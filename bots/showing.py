@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator
 from typing import Any
 
@@ -34,12 +35,20 @@ def for_users(source: Source) -> Iterator[str]:
     """The text that may be quoted, and what stands beside it as its source; pictures where they are shown."""
     yield source.title
     yield ""
-    yield source.text
+    yield _with_dangers_apart(source)
     yield ""
     yield "References: " + ("; ".join(f"{one.title}, {one.body}, {one.year}" for one in source.references) or "none")
     yield f"Reviewed: {source.reviewed}."
     if source.shown_files():
         yield f"Pictures: {', '.join(source.shown_files())}"
+
+
+def _with_dangers_apart(source: Source) -> str:
+    """The text, with a line down the side of each danger."""
+    text = source.text
+    for one in source.dangers:
+        text = text.replace(one.text, textwrap.indent(one.text, "│ ", lambda _: True))
+    return text
 
 
 def for_agent(base: KnowledgeBase, source: Source) -> Iterator[str]:

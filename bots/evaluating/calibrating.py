@@ -246,4 +246,9 @@ def _gate(subjects: dict[str, Any], asked: Sequence[Asked], bars: Bars) -> dict[
     found = [
         sentence for one in asked for sentence in problems(one.name, subjects[one.name], len(one.rows), bars, one.file)
     ]
-    return {"passed": not found, "problems": found, "recordings": sum(one.file is not None for one in asked)}
+    return {
+        "passed": not found,
+        "problems": found,
+        "recordings": sum(one.file is not None for one in asked),
+        "stale": {one.name: stale for one in asked if (stale := subjects[one.name]["unrecorded"])},
+    }

@@ -27,7 +27,7 @@ def show(result: Mapping[str, Any]) -> None:
         _rules(console, subject)
         _worst(console, subject)
     _comparison(console, result["comparison"])
-    _gate(console, result.get("gate"))
+    _gate(console, result.get("gate"), result["subjects"])
 
 
 def _unanswered(console: Console, subject: Mapping[str, Any]) -> None:
@@ -77,11 +77,14 @@ def _comparison(console: Console, rows: list[Mapping[str, Any]]) -> None:
     console.print(table)
 
 
-def _gate(console: Console, gate: Mapping[str, Any] | None) -> None:
+def _gate(console: Console, gate: Mapping[str, Any] | None, subjects: Mapping[str, Any]) -> None:
     if gate is None:
         return
     if not gate["recordings"]:
         console.print("No recording of a language model is there: only built-in judges and code were measured.")
+    for name, stale in gate["stale"].items():
+        cases = subjects[name]["cases"]
+        console.print(f"{name}: {cases - stale} of {cases} cases were judged; {stale} are stale.", markup=False)
     console.print("Gate passed." if gate["passed"] else "Gate failed.")
 
 

@@ -95,10 +95,12 @@ class Danger:
 class Dangers:
     """All dangers of a knowledge base by id, in the order of the file; none where there is no file.
 
-    `unreadable`: the file is there and faulty, which is to be mended before any line that names an entry.
+    `words` are those around every entry. `unreadable`: the file is there and faulty, which is to be mended before any
+    line that names an entry.
     """
 
     entries: Mapping[str, Danger] = field(default_factory=dict)
+    words: LeadWords | None = None
     unreadable: bool = False
 
     def holds(self, name: str) -> bool:
@@ -129,7 +131,7 @@ def read_dangers(folder: Path) -> tuple[Dangers, list[KnowledgeBaseError]]:
             problems.append(KnowledgeBaseError(problem, file=path, line=line, key="id", remedy="Write it once."))
         else:
             entries[entry.id] = Danger(entry=entry, text=rendered(entry, read.words), path=path, line=line)
-    return Dangers(entries=entries), problems
+    return Dangers(entries=entries, words=read.words), problems
 
 
 def rendered(entry: DangerEntry, around: LeadWords) -> str:

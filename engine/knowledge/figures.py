@@ -67,6 +67,11 @@ class Figures:
         return fmean(one.grade for one in self.sources)
 
     @property
+    def highest_grade(self) -> float:
+        """The reading grade of the hardest source."""
+        return max(one.grade for one in self.sources)
+
+    @property
     def median_words(self) -> float:
         """Half of the sources are shorter than this."""
         return median(one.words for one in self.sources)

@@ -36,14 +36,28 @@ class Span(Strict):
         return f"{self.least} to {self.most}"
 
 
+class SignLimits(Strict):
+    """Which words of a sign tell it from other text, and how many of them a sentence needs to name it.
+
+    `few`, `in_sources`: a telling word stands in so many sources or in such a share of them at most, whichever is more.
+    `of_sign`: the share of its telling words by which a sign is named.
+    """
+
+    few: Count
+    in_sources: float = Field(gt=0, le=1)
+    of_sign: float = Field(gt=0, le=1)
+
+
 class LintLimits(Strict):
     """All thresholds; what each is for stands in the file."""
 
     grade: GradeLimits
     words: Span
     questions: Span
+    section_questions: Span
     near_duplicate: float = Field(gt=0, le=100)
     copied_words: int = Field(ge=3)
+    signs: SignLimits
     review_days: Count
     pointing: tuple[Word, ...]
     authorities: tuple[Word, ...]

@@ -24,6 +24,7 @@ from engine.knowledge.limits import LintLimits
 from engine.knowledge.prose_checks import PROSE_CHECKS, length, reading_grade
 from engine.knowledge.question_checks import QUESTION_CHECKS, repeated_questions
 from engine.knowledge.sheet import Sheet, sheet_of
+from engine.knowledge.sign_checks import differing_signs, signs_in_prose
 from engine.knowledge.source import Source, assemble
 from engine.knowledge.trust_checks import TRUST_CHECKS, UNREVIEWED, links, media
 from engine.text import grade, words
@@ -137,11 +138,13 @@ def _findings(
                 if CHECKED_KEY.get(one.check) not in missing:
                     soft = (softly or case.source.foreign) and one.check != "danger"
                     yield one.softened() if soft else one
-    for one in (*repeated_questions(cases), *media(base)):
+    for one in (*repeated_questions(cases, limits), *media(base)):
         yield one.softened() if softly else one
     # What is said of an emergency is held to the full, whoever made the draft.
     yield from table_of_dangers(base, cases, limits)
     yield from differing_dangers(base)
+    yield from differing_signs(base.dangers, limits)
+    yield from signs_in_prose(base, cases, limits)
     yield from _of_the_whole(base, limits, mean)
 
 

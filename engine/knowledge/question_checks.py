@@ -9,6 +9,7 @@ from rapidfuzz import fuzz, process
 
 from engine.knowledge.case import Case, Check
 from engine.knowledge.finding import Finding
+from engine.knowledge.limits import LintLimits
 from engine.text import STOP_WORDS, words
 
 CONTENT_IN_COPY = 2
@@ -16,12 +17,18 @@ CONTENT_IN_COPY = 2
 
 
 def number_of_questions(case: Case) -> Iterator[Finding]:
-    """A source has enough questions to be found by, and not so many that it draws those of others."""
+    """A source has enough questions to be found by, and not so many that it draws those of others; so has a section."""
     count, limit = len(case.source.questions), case.limits.questions
     if not limit.holds(count):
         remedy = "Write them as a tired or anxious person would ask." if count < limit.least else "Keep the most usual."
         line = case.sheet.key_line("sections" if case.source.heads else "questions")
-        yield case.warning("questions", line, f"The source has {count} questions, not {limit}.", remedy)
+        yield case.error("questions", line, f"The source has {count} questions, not {limit}.", remedy)
+    of_section = case.limits.section_questions
+    for name, head in case.source.heads.items():
+        if not of_section.holds(len(head.questions)):
+            problem = f"The section {name!r} has {len(head.questions)} questions, not {of_section}."
+            remedy = "Write those that it answers, as people ask them; what has none is never found."
+            yield case.error("questions", case.sheet.key_line("sections", name), problem, remedy)
 
 
 def copied_questions(case: Case) -> Iterator[Finding]:
@@ -53,37 +60,44 @@ QUESTION_CHECKS: tuple[Check, ...] = (number_of_questions, copied_questions)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Asked:
+    """A question with its words: in order, and sorted so that those in another order are like it."""
+
     case: Case
     number: int
+    words: tuple[str, ...]
     sorted_words: str
 
     @property
     def line(self) -> int:
         return self.case.sheet.question_lines[self.number]
 
-
-def repeated_questions(cases: Sequence[Case]) -> Iterator[Finding]:
-    """No question stands in two sources, or twice in one; the later one is reported."""
-    asked = [
-        _Asked(case=case, number=number, sorted_words=" ".join(sorted(words(question))))
-        for case in cases
-        for number, question in enumerate(case.source.questions)
-    ]
-    texts = [one.sorted_words for one in asked]
-    for place, one in enumerate(asked):
-        if one.sorted_words:
-            least = one.case.limits.near_duplicate
-            match = process.extractOne(one.sorted_words, texts[:place], scorer=fuzz.ratio, score_cutoff=least)
-            if match is not None:
-                yield _repeated(one, asked[match[2]])
+    @property
+    def where(self) -> str:
+        return f"{self.case.source.path.name}:{self.line}"
 
 
-def _repeated(later: _Asked, earlier: _Asked) -> Finding:
-    where = f"{earlier.case.source.path.name}:{earlier.line}"
-    if words(later.case.source.questions[later.number]) != words(earlier.case.source.questions[earlier.number]):
-        problem = f"The question is nearly the same as the one at {where}."
-        return later.case.warning("duplicate", later.line, problem, "Keep it where it is answered best.")
-    if later.case is earlier.case:
-        return later.case.warning("duplicate", later.line, f"The question stands at {where} already.", "Leave it out.")
-    problem = f"The question is also asked at {where}."
-    return later.case.error("duplicate", later.line, problem, "A question belongs to one source.")
+def repeated_questions(cases: Sequence[Case], limits: LintLimits) -> Iterator[Finding]:
+    """No question stands twice, in two sources, two sections or one; the later one is reported.
+
+    Case and punctuation make no other question. One that is only nearly the same is warned of.
+    """
+    earlier: dict[tuple[str, ...], _Asked] = {}
+    texts: list[str] = []
+    asked = [one for one in _all_asked(cases) if one.words]
+    for one in asked:
+        first = earlier.setdefault(one.words, one)
+        like = process.extractOne(one.sorted_words, texts, scorer=fuzz.ratio, score_cutoff=limits.near_duplicate)
+        texts.append(one.sorted_words)
+        if first is not one:
+            problem = f"The question stands at {first.where} already."
+            yield one.case.error("duplicate", one.line, problem, "A question belongs to the section that answers it.")
+        elif like is not None:
+            problem = f"The question is nearly the same as the one at {asked[like[2]].where}."
+            yield one.case.warning("duplicate", one.line, problem, "Keep it where it is answered best.")
+
+
+def _all_asked(cases: Sequence[Case]) -> Iterator[_Asked]:
+    for case in cases:
+        for number, question in enumerate(case.source.questions):
+            found = tuple(word.replace("'", "") for word in words(question))
+            yield _Asked(case=case, number=number, words=found, sorted_words=" ".join(sorted(found)))

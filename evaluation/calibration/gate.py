@@ -24,11 +24,15 @@ class Bar(Strict):
 
 
 class RecordedBars(Strict):
-    """The bars of one recording, and what it holds: which tiers, and how many cases where it is a `--sample`."""
+    """The bars of one recording, and what it holds: which tiers, and how many cases where it is a `--sample`.
+
+    `least`: how many of its cases must still be recorded; all, where it is not given. The stale ones are not judged.
+    """
 
     bars: dict[str, Bar]
     tiers: Tiers = "both"
     sample: int | None = Field(default=None, ge=1)
+    least: int | None = Field(default=None, ge=1)
 
 
 class Bars(Strict):
@@ -50,6 +54,11 @@ class Bars(Strict):
         if subject == BUILTIN:
             return self.builtin
         return self.recordings[subject].bars if subject in self.recordings else None
+
+    def least(self, subject: str, cases: int) -> int:
+        """How many of a subject's cases must have an answer that is not stale."""
+        found = self.recordings[subject].least if subject in self.recordings else None
+        return cases if found is None else min(found, cases)
 
 
 def recordings_in(path: Path, expected: Mapping[str, Any]) -> list[Path]:
@@ -79,13 +88,15 @@ def problems(subject: str, figures: Mapping[str, Any], cases: int, bars: Bars, p
     if wanted is None:
         yield f"{subject}: it has no bars. Add them under `recordings`, or take the recording away."
         return
-    if figures["unrecorded"]:
+    stale, least = figures["unrecorded"], bars.least(subject, cases)
+    if cases - stale < least:
+        enough = f" At least {least} must be." if least < cases else ""
         yield (
-            f"{subject}: {figures['unrecorded']} of {cases} cases have no recording any more, because a prompt, a rule,"
-            f" a source or the scenario has changed: run a live model once, {how_to_record(path or Path(subject))}"
+            f"{subject}: {stale} of {cases} cases have no recording any more, because a prompt, a rule, a source or the"
+            f" scenario has changed.{enough} Run a live model once: {how_to_record(path or Path(subject))}"
         )
-    elif figures["unanswered"]:
-        yield f"{subject}: {figures['unanswered']} of {cases} cases got no answer from the model."
+    if figures["unanswered"] > stale:
+        yield f"{subject}: {figures['unanswered'] - stale} of {cases} cases got no answer from the model."
     measured = {**figures["judges"], **figures["teams"]}
     for judge, bar in wanted.items():
         if judge not in measured:

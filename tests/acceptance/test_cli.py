@@ -374,7 +374,7 @@ def test_kb_lint_names_file_and_line(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert f"{source}:7: Unknown directive" in done.stdout
     found = document("kb", "lint", "--kb", str(tmp_path), code=1)
-    assert [(one["file"], one["line"]) for one in found if one["level"] == "error"] == [(str(source), 7)]
+    assert [(one["file"], one["line"]) for one in found if one["check"] == "reading"] == [(str(source), 7)]
     assert [one for one in document("kb", "lint") if one["level"] == "error"] == []
 
 

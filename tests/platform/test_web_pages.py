@@ -13,6 +13,7 @@ from adapters.web_adapter.settings import WebSettings
 from adapters.web_adapter.texts import load_web_texts
 from bots.paths import data_root
 from engine.exceptions import ConfigurationError
+from tests.team import knowledge_folder
 from tests.web import Browser, running
 
 FOLDER = data_root() / "config"
@@ -150,6 +151,38 @@ async def test_directives_of_a_source_are_not_shown(tmp_path: Path) -> None:
         assert 'id="p1"' in anna.main and 'id="p2"' in anna.main
         part = await anna.client.get("/sources/schizophrenia/sleep?beside=1")
         assert "<html" not in part.text and 'class="title" tabindex="-1"' in part.text
+
+
+DANGER = """words: {emergency: "Get help now:", same_day: "Today:", this_week: "Soon:", say: "Say:"}
+dangers:
+  - id: fit
+    name: Seizure (fit)
+    how_fast: emergency
+    signs: [the body jerks, the person does not answer]
+    do: [Call your local emergency services.]
+    say: Somebody has a fit.
+    authority: {title: Epilepsy, body: WHO, year: 2024}
+"""
+
+
+async def test_sections_have_anchors_and_dangers_stand_apart(tmp_path: Path) -> None:
+    """A section is reached by its id, and a danger is a box of its own that begins with its name."""
+    knowledge_folder(tmp_path / "kb")
+    (tmp_path / "kb" / "dangers.yaml").write_text(DANGER, encoding="utf-8")
+    text = "# Fits {#about}\n\nRare.\n\n## What to do {#what_to_do}\n\n[danger: fit]\n\nRest.\n\n### Later\n\nSleep.\n"
+    heads = "sections:\n  about: {for: [self]}\n  what_to_do: {for: [self]}\n"
+    head = f"---\nid: fits\ntitle: Fits\nsummary: [fits]\n{heads}---\n"
+    (tmp_path / "kb" / "fits.md").write_text(head + text, encoding="utf-8")
+    async with running(tmp_path) as bot, Browser(bot.address) as anna:
+        await anna.get("/sources/schizophrenia/fits")
+        assert re.findall(r'id="(s-[^"]*)"', anna.main) == ["s-about", "s-what_to_do"]
+        assert 'href="#s-what_to_do"' in anna.main
+        (box,) = re.findall(r'<div class="passage danger".*?</div>', anna.main, re.S)
+        assert "<p><strong>Seizure (fit)</strong></p>" in box
+        assert "Get help now:" in box and ">the body jerks</li>" in box and "Somebody has a fit." in box
+        assert "*" not in box and "Rest." not in box
+        part = await anna.client.get("/sources/schizophrenia/fits?beside=1")
+        assert 'id="s-what_to_do"' in part.text and "#s-" not in part.text
 
 
 @pytest.mark.parametrize(

@@ -347,6 +347,30 @@ async def test_stale_recordings_fail_whatever_the_figures(tmp_path: Path) -> Non
     assert f"cafi eval calibrate --agents llm --record {file}" in said
 
 
+async def test_stale_cases_are_not_judged_while_enough_are_left(tmp_path: Path) -> None:
+    """With `least`, the recorded cases are held to the bars and the stale ones left out; with fewer than that it fails."""
+    file = tmp_path / "r.jsonl"
+    recorder = RecordingModel(scripted({}), file, HEAD)
+    await findings(tmp_path / "kb", recorder)
+    changed = [reply("good", flag=False, reply="Quite another reply."), *ROWS[1:]]
+    figures = summary(await findings(tmp_path / "kb", ReplayModel(Recording.read(file)), changed))
+
+    def said(**own: Any) -> list[str]:
+        bars = Bars.model_validate({"builtin": {}, "recordings": {"r.jsonl": {"bars": {}, **own}}})
+        return list(problems("r.jsonl", figures, 3, bars, file))
+
+    assert said(least=2) == []
+    (one,) = said(least=3)
+    assert "1 of 3 cases have no recording any more" in one
+    low = said(least=2, bars={"turn": {"sensitivity": 0.9, "specificity": 0}})
+    assert low == [
+        "r.jsonl: turn: sensitivity is 0.0 on 2 cases, its bar is 0.9.",
+        "r.jsonl: turn: specificity has no cases, its bar is 0.0.",
+    ]
+    (few,) = said(least=9)
+    assert "1 of 3" in few
+
+
 async def test_a_recording_without_bars_does_not_pass(tmp_path: Path) -> None:
     """Nobody can add a recording that nothing is demanded of."""
     figures = summary(await findings(tmp_path, scripted({})))
@@ -462,6 +486,13 @@ async def test_record_replay_and_a_changed_prompt(tmp_path: Path) -> None:
     stale = await asyncio.to_thread(cafi, *gated, CAFI_PROMPTS_FOLDER=str(prompts))
     assert stale.exit_code == 1
     assert "2 of 2 cases have no recording any more" in stale.stderr
+    bars.write_text(bars.read_text().replace("{r.jsonl: {", "{r.jsonl: {least: 1, "))
+    changed = json.loads(rows.read_text(encoding="utf-8").splitlines()[0])
+    rows.write_text(rows.read_text(encoding="utf-8").replace(changed["reply"], "Nobody is to blame."), encoding="utf-8")
+    partly = await asyncio.to_thread(cafi, *gated[:-1])
+    assert partly.exit_code == 1
+    assert "r.jsonl: 1 of 2 cases were judged; 1 are stale." in partly.stdout
+    assert "no recording any more" not in partly.stderr
 
 
 async def test_a_model_out_of_reach_is_no_success(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from bots.showing import source_lines
 from engine.exceptions import KnowledgeBaseError
 from engine.knowledge.base import KnowledgeBase, scan
 from engine.knowledge.dangers import HowFast, read_dangers
@@ -150,6 +151,15 @@ def test_an_unknown_danger_is_an_error_at_its_line(tmp_path: Path) -> None:
 def test_a_danger_needs_a_line_of_its_own(tmp_path: Path, body: str) -> None:
     """In the middle of a sentence a whole block of words has no place."""
     assert "A danger stands on a line of its own." in [said for _, said in problems_of(tmp_path, HEAD + body)]
+
+
+def test_what_is_shown_to_authors_sets_dangers_apart(tmp_path: Path) -> None:
+    """`kb show` draws a line down the side of each danger and of nothing else, and names the id of each section."""
+    made = base(tmp_path)
+    lines = "\n".join(source_lines(made, made.sources["causes"])).split("\n")
+    apart = [line[2:] for line in lines if line.startswith("│ ")]
+    assert "\n".join(apart).startswith(FIT) and "Before." in lines and "After." in lines
+    assert any(line.startswith("  {#sugar} Sugar") and "dangers: sugar" in line for line in lines)
 
 
 def test_an_entry_that_no_source_includes_is_an_error(tmp_path: Path) -> None:

@@ -92,9 +92,9 @@ LONG_WORDS = "Pharmacological interventions necessitate comprehensive multidisci
         ({"body": PROSE * 14 + "\n\nThey help."}, "opening", WARNING, BODY + 2, "'They'"),
         ({"body": PROSE * 14 + "\n\nRest.\n\n- Some nap.\n- About 30% nap."}, "figure", WARNING, BODY + 5, "'30'"),
         ({"body": PROSE * 14 + "\nGood.\nOne in five people nap."}, "figure", WARNING, BODY + 2, "'one in five'"),
-        ({"questions": QUESTIONS[:7]}, "questions", WARNING, 5, "7 questions, not 8 to 40"),
-        ({"questions": ()}, "questions", WARNING, 5, "0 questions"),
-        ({"questions": (*QUESTIONS[:7], QUESTIONS[0])}, "duplicate", WARNING, 13, "stands at sleep.md:6 already"),
+        ({"questions": QUESTIONS[:7]}, "questions", ERROR, 5, "7 questions, not 8 to 40"),
+        ({"questions": ()}, "questions", ERROR, 5, "0 questions"),
+        ({"questions": (*QUESTIONS[:7], QUESTIONS[0])}, "duplicate", ERROR, 13, "stands at sleep.md:6 already"),
         (
             {"questions": (*QUESTIONS[:7], "go to bed at the same time")},
             "copied",
@@ -125,7 +125,7 @@ def test_every_wrong_key_of_a_head_is_named(tmp_path: Path) -> None:
     head = (
         "---\nid: sleep\ncolour: red\nsummary: [s]\nreferences:\n  - {title: T, body: NHS}\nstakes: low\n---\nText.\n"
     )
-    errors = {(one.line, one.key) for one in linted(tmp_path, sleep=head).findings if one.severity is ERROR}
+    errors = {(one.line, one.key) for one in linted(tmp_path, sleep=head).findings if one.check == "reading"}
     assert errors == {(2, "title"), (3, "colour"), (6, "references.0.year"), (7, "stakes")}
 
 
@@ -156,6 +156,36 @@ def test_a_question_asked_by_two_sources_is_an_error(tmp_path: Path) -> None:
         for one in linted(tmp_path, sleep=text_of(), zzz=second).findings
     ]
     assert found == [("duplicate", ERROR, "zzz.md", 6), ("duplicate", WARNING, "zzz.md", 7)]
+
+
+def test_a_question_in_two_sections_is_an_error(tmp_path: Path) -> None:
+    """The same question in two sections is an error whatever its case and punctuation; other questions are not."""
+    first, second = QUESTIONS[:4], QUESTIONS[4:]
+    assert linted(tmp_path, sleep=in_sections(first, second)).findings == ()
+    found = only(linted(tmp_path, sleep=in_sections(first, (*second, "Why can't I nod off?!"))))
+    assert (found.check, found.severity, found.line) == ("duplicate", ERROR, 9)
+    assert "stands at sleep.md:7 already" in found.problem
+
+
+def test_a_section_has_enough_questions_and_not_too_many(tmp_path: Path) -> None:
+    """A section with fewer or more questions than the limit is an error at its line."""
+    found = only(linted(tmp_path, sleep=in_sections(QUESTIONS, ())))
+    assert (found.check, found.severity, found.line) == ("questions", ERROR, 8)
+    assert "The section 'night' has 0 questions, not 3 to 12" in found.problem
+    many = tuple(f"{one} {number}" for number, one in enumerate(("owl", "moon", "bed", "lamp", "tea", "snore") * 2))
+    found = only(linted(tmp_path, sleep=in_sections((*QUESTIONS, *many)[:13], many[-3:])))
+    assert (found.check, found.line) == ("questions", 6)
+
+
+def in_sections(first: tuple[str, ...], second: tuple[str, ...]) -> str:
+    """A source without a fault of two sections with those questions; those of the first stand on line 7."""
+    body = f"# Night rest {{#day}}\n\n{PROSE * 8}\n\n## Night {{#night}}\n\n{PROSE * 7}"
+    heads = "".join(
+        f"  {name}:\n    {{for: [self], questions: {list(asked)}}}\n"
+        for name, asked in (("day", first), ("night", second))
+    )
+    whole = text_of(questions=(), body=body)
+    return whole.replace("questions: []\n", f"sections:\n{heads}")
 
 
 def test_pictures_need_words(tmp_path: Path) -> None:
