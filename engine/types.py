@@ -366,3 +366,8 @@ class Turn:
     usage: Usage = field(default_factory=Usage)
     sources_in_context: tuple[str, ...] = ()
     help: Help = Help.NONE
+
+    @property
+    def is_private(self) -> bool:
+        """Whether danger was told or suspected, or help is shown: a turn that is for this person alone."""
+        return self.help is not Help.NONE or self.urgency.level is not UrgencyLevel.NONE

@@ -13,7 +13,7 @@ from adapters.chat.spending import Spending
 from adapters.chat.state import ChatState
 from adapters.chat.texts import ChatTexts
 from adapters.session import Outgoing, Session
-from engine.types import Basis, DangerAnswer, Help, Medium, Outcome, Turn, UrgencyLevel, Wish
+from engine.types import Basis, DangerAnswer, Help, Medium, Outcome, Turn, Wish
 from engine.urgency.referral import Referral
 
 WISHES = {"simpler": Wish.SIMPLER, "shorter": Wish.SHORTER, "example": Wish.EXAMPLE, "more": Wish.MORE}
@@ -123,11 +123,7 @@ class Turns:
 
     async def _with_poll(self, answer: Showing, state: ChatState, incoming: Incoming, turn: Turn) -> Showings:
         """The answer, and after it a question back, if this is a good moment for one."""
-        calm = (
-            turn.help is Help.NONE
-            and turn.urgency.level is UrgencyLevel.NONE
-            and turn.review.outcome is not Outcome.FIXED
-        )
+        calm = not turn.is_private and turn.review.outcome is not Outcome.FIXED
         poll = None
         if self.feedback is not None and calm and incoming.private:
             poll = await self.feedback.due(incoming.identity, state, state.session.language or self._default_language)
@@ -159,7 +155,7 @@ class Turns:
         if turn.reply.basis is not Basis.NONE:
             rows.append(tuple(button(name, getattr(labels, name)) for name in ("simpler", "shorter", "example")))
         rows.append(tuple(rest))
-        if self.feedback is not None and turn.urgency.level is UrgencyLevel.NONE:
+        if self.feedback is not None and not turn.is_private:
             rows.append((button("thumb", labels.helpful, "yes"), button("thumb", labels.unhelpful, "no")))
         return tuple(rows)
 

@@ -8,7 +8,6 @@ from typing import Literal
 
 from adapters.chat.incoming import Incoming
 from adapters.chat.showing import Showing
-from engine.types import UrgencyLevel
 
 Way = Literal["public", "token", "direct", "notice", "later", "channel", "nowhere"]
 """In the open · as the answer to an interaction · by direct message · by a button that shows it · when they come back ·
@@ -85,5 +84,5 @@ def for_one_alone(incoming: Incoming, showing: Showing) -> bool:
 
     An answer with the line of contacts below it is among them: in the open, that line would be a label.
     """
-    worried = showing.turn is not None and showing.turn.urgency.level is not UrgencyLevel.NONE
+    worried = showing.turn is not None and showing.turn.is_private
     return showing.private or showing.referral or worried or bool(incoming.place.get("quiet"))

@@ -14,7 +14,6 @@ from adapters.chat.screen import NotNow
 from adapters.chat.showing import Showing
 from adapters.discord_adapter.texts import DiscordTexts
 from adapters.discord_adapter.wire import Missing, Refused, TokenOver, Unfit, Wire
-from engine.types import UrgencyLevel
 
 TELL_EVERY = 3600.0
 """Seconds between two words about the same thing."""
@@ -64,7 +63,7 @@ class Moderators:
 
     def shown(self, showing: Showing) -> None:
         """Something was shown to somebody: whom and where it was does not come this far."""
-        urgent = showing.turn is not None and showing.turn.urgency.level is UrgencyLevel.URGENT
+        urgent = showing.turn is not None and showing.turn.help.replaces
         if self.crisis_notes and self.channel is not None and urgent:
             self._shown += 1
 

@@ -21,7 +21,7 @@ from adapters.moderation.reviews import Decided, Outcome, Review, new_id
 from adapters.moderation.standing import Standing, Standings
 from adapters.moderation.texts import MemberTexts
 from engine.exceptions import StorageError
-from engine.types import Conversation, Reply, Role, Turn, Urgency, UrgencyLevel
+from engine.types import Conversation, Reply, Role, Turn, Urgency
 from engine.types import Outcome as TurnOutcome
 from engine.types import Review as TurnReview
 
@@ -169,7 +169,7 @@ class ModeratedChat(Chat):
 
     def _for_whom(self, showing: Showing, turn: Turn) -> Showing:
         """An answer that goes past moderators because it names help goes to its asker alone."""
-        unread = self.standings.now.mode is not Mode.OPEN and turn.urgency.level is not UrgencyLevel.NONE
+        unread = self.standings.now.mode is not Mode.OPEN and turn.is_private
         return replace(showing, private=True) if unread else showing
 
     def _line(self, showing: Showing, text: str) -> Showing:

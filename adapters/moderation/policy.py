@@ -6,7 +6,7 @@ from collections.abc import Set
 from dataclasses import dataclass
 from enum import StrEnum
 
-from engine.types import Basis, Decision, Outcome, Turn, UrgencyLevel
+from engine.types import Basis, Decision, Outcome, Turn
 
 
 class Mode(StrEnum):
@@ -30,13 +30,13 @@ def reason_to_wait(mode: Mode, turn: Turn) -> Reason | None:
 
     Never waiting: crisis referrals and texts of the house. Help must not wait, and a text that is the same for everybody
     has been read by whoever put it into `config/`. The fallback is such a text: what was rejected is not in it. Nor an
-    answer with a line of contacts below it: it is shown to its asker alone, and no moderator learns of such a turn.
+    answer with a line of contacts or the check question below it: it is shown to its asker alone, and no moderator learns of such a turn.
 
     In the mode *flagged* two kinds wait. A reply with the decision WARNING, as a judge has doubts. And a reply from
     general knowledge, even an accepted one: no source supports it, so neither a judge nor a reader can compare it with
     anything, and a moderated channel lends it a weight that its disclaimer does not take away.
     """
-    if mode is Mode.OPEN or of_the_house(turn) or turn.urgency.level is not UrgencyLevel.NONE:
+    if mode is Mode.OPEN or of_the_house(turn) or turn.is_private:
         return None
     if turn.review.decision is not Decision.ACCEPT:
         return Reason.WARNING
@@ -47,8 +47,7 @@ def reason_to_wait(mode: Mode, turn: Turn) -> Reason | None:
 
 def of_the_house(turn: Turn) -> bool:
     """Whether what a turn shows is a fixed text: the referral, a sentence from `config/texts`, the fallback."""
-    urgent = turn.urgency.level is UrgencyLevel.URGENT
-    return urgent or turn.review.outcome in {Outcome.FIXED, Outcome.FALLBACK}
+    return turn.help.replaces or turn.review.outcome in {Outcome.FIXED, Outcome.FALLBACK}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

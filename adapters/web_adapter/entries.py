@@ -162,7 +162,7 @@ class Entries:
 
     def _is_referral(self, text: str, state: ChatState) -> bool:
         referral = self.session.referral(state.session)
-        return text in {referral.full(), referral.full(third_person=True), referral.repeated()}
+        return text in referral.every_form()
 
     def _buttons(self, about: Answered, state: ChatState) -> Rows:
         labels = self.chat.texts(state).buttons

@@ -197,6 +197,11 @@ class Referral:
         called = call.format(emergency=self.contacts.emergency.number, or_line=self._or_line)
         return f"{text.format(call=called, opening=self.texts.openings[kind])}\n{self.listed()}"
 
+    def every_form(self) -> frozenset[str]:
+        """Every text that may stand in place of an answer, whole or as one line."""
+        whole = [self.full(kind=kind, third_person=third) for kind in Kind for third in (False, True)]
+        return frozenset((*whole, self.repeated(), self.repeated(third_person=True)))
+
     def listed(self) -> str:
         """The contacts alone, for somebody who only looks them up."""
         lines = [

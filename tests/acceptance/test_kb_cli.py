@@ -61,23 +61,36 @@ def folder(tmp_path: Path) -> Path:
     return made
 
 
-def test_lint_fails_on_errors_only(folder: Path) -> None:
+@pytest.fixture
+def enough(folder: Path) -> Path:
+    """The same with as many questions as a source needs."""
+    for name in ("bees", "cats"):
+        path = folder / f"{name}.md"
+        more = ", ".join(
+            f"{one} {name}" for one in ("how old are", "what do we feed", "who keeps", "can I draw", "why fear")
+        )
+        path.write_text(path.read_text(encoding="utf-8").replace("]\n---", f", {more}]\n---"), encoding="utf-8")
+    return folder
+
+
+def test_lint_fails_on_errors_only(enough: Path) -> None:
     """Warnings alone exit 0 and an error 1; each finding is a line with file, line and severity."""
-    done = kb("lint", "--kb", str(folder))
+    done = kb("lint", "--kb", str(enough))
     assert done.returncode == 0
-    assert f"warning: {folder / 'bees.md'}:5: The source has 3 questions" in done.stdout
+    assert f"warning: {enough / 'bees.md'}:7: The text has 6 words" in done.stdout
     assert "2 sources, 0 errors" in done.stdout
-    (folder / "cats.md").write_text(CATS + "[sing: loudly]\n", encoding="utf-8")
-    found = document("lint", "--kb", str(folder), code=1)
+    cats = enough / "cats.md"
+    cats.write_text(cats.read_text(encoding="utf-8") + "[sing: loudly]\n", encoding="utf-8")
+    found = document("lint", "--kb", str(enough), code=1)
     assert all(set(one) == FINDING for one in found)
     (error,) = [one for one in found if one["level"] == "error"]
-    assert (error["file"], error["line"]) == (str(folder / "cats.md"), 9)
+    assert (error["file"], error["line"]) == (str(cats), 9)
 
 
-def test_lint_reads_synonyms_too(folder: Path) -> None:
+def test_lint_reads_synonyms_too(enough: Path) -> None:
     """A faulty synonyms.yaml is an error of the knowledge base it belongs to."""
-    (folder / "synonyms.yaml").write_text("groups:\n  - words: []\n", encoding="utf-8")
-    (error,) = [one for one in document("lint", "--kb", str(folder), code=1) if one["level"] == "error"]
+    (enough / "synonyms.yaml").write_text("groups:\n  - words: []\n", encoding="utf-8")
+    (error,) = [one for one in document("lint", "--kb", str(enough), code=1) if one["level"] == "error"]
     assert (error["check"], error["line"]) == ("synonyms", 2)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bots.rehearsing.discord_world import DiscordServer
-from tests.discord import BEGIN, Room, agreed, pinged, running
+from tests.discord import ANYWHERE, BEGIN, Room, agreed, pinged, running
 
 LOCALES = ("en-GB", "no", "de", "es-ES", "fr")
 LANGUAGES = dict(zip(LOCALES, ("en", "nb", "de", "es", "fr"), strict=True))
@@ -144,10 +144,11 @@ async def test_direct_messages_are_answered_as_they_are(tmp_path: Path) -> None:
             room.anna.write(room.anna, "what are the voices?")
             welcome = await fake.reply_in(room.anna)
             room.anna.press(welcome, BEGIN)
-            answer = await fake.reply_in(room.anna, number=3)
+            room.anna.press(await fake.reply_in(room.anna, number=2), ANYWHERE)
+            answer = await fake.reply_in(room.anna, number=4)
             assert "Voices are sounds" in answer.content and answer.ephemeral_for is None
             room.anna.press(answer, "Where from?")
-            assert "Hearing voices" in (await fake.reply_in(room.anna, number=4)).content
+            assert "Hearing voices" in (await fake.reply_in(room.anna, number=5)).content
             asked = room.anna.slash(room.anna, "ask", question="why am I so tired?")
             assert "Sleep often" in (await asked.reply()).content
             room.anna.write(room.anna, "", files={"cat.png": b"x"})

@@ -43,7 +43,7 @@ async def test_an_urgent_question_by_command_is_answered_to_the_person_alone(tmp
 
 @pytest.mark.parametrize("level", ["urgent", "concern"])
 async def test_what_only_the_model_sees_stays_between_it_and_the_person(tmp_path: Path, level: str) -> None:
-    """A referral after the draft, and an answer with the line of contacts below it, are both shown to one person alone."""
+    """A referral after the draft, and an answer with the check question below it, are both shown to one person alone."""
     model = scripted({"urgency": {"delusional_framing": False, "level": level}})
     async with DiscordServer() as fake:
         room = Room(fake)
@@ -54,7 +54,7 @@ async def test_what_only_the_model_sees_stays_between_it_and_the_person(tmp_path
             await bot.dispatch.idle()
             shown = await room.anna.slash(room.channel, "ask", question="why am I so tired today?").reply()
             await bot.dispatch.idle()
-            assert shown.ephemeral_for is room.anna and "112" in shown.content
+            assert shown.ephemeral_for is room.anna and ("112" in shown.content or "May I ask you" in shown.content)
             assert not fake.threads(room.channel) and not fake.bot_messages(room.channel)
 
 

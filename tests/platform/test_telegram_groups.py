@@ -213,7 +213,10 @@ async def test_each_member_agrees_alone(tmp_path: Path) -> None:
         fake.press(bela, welcome.id, BEGIN, chat=group)
         await fake.wait_for(lambda: fake.calls("answerCallbackQuery"))
         notice = fake.calls("answerCallbackQuery")[0].params["text"]
-        assert notice == "Diese Knöpfe gehören der Person, die gefragt hat. Sie können mich selbst fragen."
+        assert (
+            notice
+            == "Diese Knöpfe sind für die Person, die gefragt hat. Sie können mir auch selbst eine Frage stellen."
+        )
         assert await ignored(fake, bot, group, 1)
         said, answer = await pressed(fake, anna, welcome, BEGIN, replies=2, chat=group)
         assert answer.text.startswith(ANSWER) and said.reply_to == answer.reply_to

@@ -69,12 +69,12 @@ async def test_a_crisis_message_shows_the_contacts_of_the_country(tmp_path: Path
 
 
 async def test_contacts_below_an_answer_dial(tmp_path: Path) -> None:
-    """Where an answer ends with the line of contacts their numbers are links, and no other number is."""
+    """While a danger that was told is open, an answer ends with contacts whose numbers are links; no other number is one."""
     draft = {**CITED, "reply": "A fixed time for going to bed can help 999 of us."}
-    concern = {"delusional_framing": False, "level": "concern"}
-    model = scripted({"agent": draft, "urgency": concern})
+    model = scripted({"agent": draft})
     async with running(tmp_path, model) as bot, Browser(bot.address) as anna:
         await anna.begin(country="uk")
+        await anna.ask("I want to kill myself tonight")
         await anna.ask("how can I sleep better")
         last = anna.entries[-1]
         assert 'class="entry answer"' in last and "help 999 of us" in last
