@@ -16,7 +16,7 @@ from adapters.storage.database import Database
 from adapters.storage.migrating import migrate
 from adapters.storage.naming import Naming
 from adapters.storage.sealing import Keyring, Secret
-from engine.types import Conversation
+from engine.types import Conversation, Danger
 
 ANNA = ChatIdentity(platform="telegram", chat="5000000001")
 BERT = ChatIdentity(platform="telegram", chat="5000000002")
@@ -57,7 +57,7 @@ def store_over(
 
 def state(text: str = "", answered: int = 0) -> ChatState:
     """A state that can be told from others."""
-    session = SessionState(conversation=Conversation(assistant="schizophrenia"), unanswered=text)
+    session = SessionState(conversation=Conversation(assistant="schizophrenia", danger=Danger(told=0, held=text)))
     return ChatState(session=session, consented=True, answered=answered)
 
 

@@ -30,7 +30,7 @@ def reason_to_wait(mode: Mode, turn: Turn) -> Reason | None:
 
     Never waiting: crisis referrals and texts of the house. Help must not wait, and a text that is the same for everybody
     has been read by whoever put it into `config/`. The fallback is such a text: what was rejected is not in it. Nor an
-    answer with a line of contacts or the check question below it: it is shown to its asker alone, and no moderator learns of such a turn.
+    answer with contacts or the check question below it: it is shown to its asker alone, and no moderator learns of it.
 
     In the mode *flagged* two kinds wait. A reply with the decision WARNING, as a judge has doubts. And a reply from
     general knowledge, even an accepted one: no source supports it, so neither a judge nor a reader can compare it with

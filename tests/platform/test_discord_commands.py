@@ -152,7 +152,7 @@ async def test_direct_messages_are_answered_as_they_are(tmp_path: Path) -> None:
             asked = room.anna.slash(room.anna, "ask", question="why am I so tired?")
             assert "Sleep often" in (await asked.reply()).content
             room.anna.write(room.anna, "", files={"cat.png": b"x"})
-            assert "I can only read words" in (await fake.reply_in(room.anna, number=6)).content
+            assert "I can only read words" in (await fake.reply_in(room.anna, number=7)).content
 
 
 async def test_a_command_of_somebody_elses_is_left_alone(tmp_path: Path) -> None:

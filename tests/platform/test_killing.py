@@ -26,6 +26,7 @@ HOUSE = (
     "Hello. I am",
     "Thank you. What would you like to know?",
     "I am still working on it",
+    "Which country are you in?",
     "I was away for a while.",
 )
 BEGIN = "I understand, begin"

@@ -22,7 +22,7 @@ from adapters.storage.database import Database
 from adapters.storage.migrating import migrate
 from adapters.storage.naming import Naming
 from adapters.storage.sealing import Keyring, Secret
-from engine.types import Conversation
+from engine.types import Conversation, Danger
 
 PERSON = ChatIdentity(platform="discord", chat="1", user="2")
 THREADS = [replace(PERSON, thread=str(number)) for number in (11, 12, 13)]
@@ -60,12 +60,13 @@ async def talked(store: PersonStore, identity: ChatIdentity, **changes: object) 
 
 async def test_consent_given_in_one_thread_holds_in_the_next_and_the_talk_does_not(store: PersonStore) -> None:
     """A new thread begins with consent, country and language, and with nothing that was said elsewhere."""
-    session = replace(begin(), country="no", language="nb", unanswered="something said")
+    said = replace(begin().conversation, danger=Danger(told=0, held="something said"))
+    session = replace(begin(), country="no", language="nb", conversation=said)
     await talked(store, THREADS[0], session=session, answered=7, waiting="a question")
     state = (await store.load(THREADS[1])).state
     assert state is not None and state.consented
     assert (state.session.country, state.session.language) == ("no", "nb")
-    assert (state.session.unanswered, state.answered, state.waiting) == ("", 0, "")
+    assert (state.session.conversation.danger.held, state.answered, state.waiting) == ("", 0, "")
 
 
 async def test_everything_of_a_person_is_erased_after_a_change_of_secrets_too(store: PersonStore) -> None:

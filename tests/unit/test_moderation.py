@@ -230,7 +230,7 @@ def test_the_migration_makes_the_tables_that_are_declared(tmp_path: Path, databa
 async def test_few_replies_wait_of_one_person_and_in_all(database: Database) -> None:
     """A person's threads count together, in each community apart; askers at the same moment do not slip through."""
     keyring, now = Keyring(current=Secret.random()), lambda: 0.0
-    store = ReviewStore(database=database, keyring=keyring, secret=Secret.random(), now=now)
+    store = ReviewStore(database=database, naming=Naming(keyring), secret=Secret.random(), now=now)
     audit = AuditLog(database=database, keyring=keyring)
     queue = ReviewQueue(store=store, audit=audit, most=5, most_a_member=3, now=now)
 

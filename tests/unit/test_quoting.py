@@ -24,7 +24,6 @@ async def said(engine: Engine, message: str) -> tuple[str, tuple[str, ...]]:
     [
         ("what is clozapine and can i get pregnant on it", {"clozapine", "pregnancy_and_parenting"}),
         ("what are negative symptoms and how are they treated", {"symptoms", "treatment_overview"}),
-        ("what is CBT and how long does it take", {"psychotherapy"}),
     ],
 )
 async def test_each_of_two_questions_is_answered_from_its_own_source(
