@@ -24,6 +24,7 @@ from adapters.session import SessionState
 from adapters.storage.naming import Pseudonyms
 from adapters.storage.tables import chats
 from engine.exceptions import SealBroken, StaleState
+from engine.types import Danger
 
 _THREADS = "threads"
 MOST_THREADS = 500
@@ -59,7 +60,7 @@ class PersonStore(ChatStore):
         return await super().take(arrived, cursor)
 
     async def load(self, identity: ChatIdentity) -> Kept:
-        """A chat's state; in a thread with the consent, country and language that the person has given anywhere."""
+        """A chat's state; in a thread with consent, country and language, and that danger was told, from anywhere."""
         kept = await super().load(identity)
         if not identity.thread:
             return kept
@@ -67,7 +68,16 @@ class PersonStore(ChatStore):
         if person is None or not person.consented:
             return kept
         state = kept.state or ChatState(session=self.begin())
-        session = replace(state.session, country=person.session.country, language=person.session.language)
+        conversation = state.session.conversation
+        if person.session.conversation.danger.told is not None:
+            held = conversation.danger.held
+            conversation = replace(conversation, danger=replace(person.session.conversation.danger, held=held))
+        session = replace(
+            state.session,
+            conversation=conversation,
+            country=person.session.country,
+            language=person.session.language,
+        )
         return replace(kept, state=replace(state, session=session, consented=True))
 
     async def finish(
@@ -78,7 +88,7 @@ class PersonStore(ChatStore):
         version: int,
         poll: tuple[str, Poll] | None = None,
     ) -> int:
-        """Store what came of a message; consent given in a thread is the person's from then on."""
+        """Store what came of a message; consent given in a thread, and that danger was told there, are the person's."""
         written = await super().finish(row, identity, state, version, poll)
         if identity.thread and state is not None and state.consented:
             await self._consented(own(identity), state)
@@ -110,14 +120,23 @@ class PersonStore(ChatStore):
 
     async def _consented(self, person: ChatIdentity, state: ChatState) -> None:
         kept = await super().load(person)
-        if kept.state is not None and kept.state.consented:
+        danger = replace(state.session.conversation.danger, held="")
+        known = Danger() if kept.state is None else kept.state.session.conversation.danger
+        same = danger == known or (danger.told is None and known.told is None)
+        if kept.state is not None and kept.state.consented and same:
             names = await self.naming.of(person)
             await self.database.run(lambda connection: self._touch(connection, names))
             return
-        session = replace(self.begin(), country=state.session.country, language=state.session.language)
-        known = replace(kept.state or ChatState(session=session), consented=True)
+        begun = self.begin() if kept.state is None else kept.state.session
+        session = replace(
+            begun,
+            conversation=replace(begun.conversation, danger=danger),
+            country=state.session.country,
+            language=state.session.language,
+        )
+        there = kept.state or ChatState(session=session)
         try:
-            await super().finish(None, person, known, kept.version)
+            await super().finish(None, person, replace(there, session=session, consented=True), kept.version)
         except StaleState:  # they did something else at the same moment; consent is asked for once more
             return
 
