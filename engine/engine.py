@@ -165,6 +165,8 @@ class Engine:
         due = Help.LINE if said_safe else help_due(conversation.danger, urgency) if reads else _kept(conversation)
         if answer is None or due.replaces:
             return self._referred(conversation, assistant, text, urgency, referral, ledger)
+        if due is Help.QUESTION:
+            answer = _asking_nothing(answer, assistant.texts.next_part)
         turn = self._turn(conversation, assistant, text, cleaned.truncated, answer, urgency, ledger)
         return _with_help(turn, conversation.danger, due, urgency, referral, said_safe=said_safe)
 
@@ -187,6 +189,9 @@ class Engine:
         conversation = replace(conversation, danger=answered(before, answer))
         if answer is DangerAnswer.SAFE and before.held:
             return await self.respond(conversation, before.held, said_safe=True, built_in=built_in, referral=referral)
+        if answer is DangerAnswer.NO and before.told is not None:  # they are not safe, or the button is an old one
+            still = Urgency(level=UrgencyLevel.URGENT, kind=before.kind, another=before.another)
+            return self._referred(conversation, assistant, asked, still, referral)
         if answer in {DangerAnswer.SAFE, DangerAnswer.NO}:
             words = referral.safe_noted() if answer is DangerAnswer.SAFE else referral.declined()
             return self._fixed(conversation, assistant, asked, words)
@@ -397,6 +402,15 @@ def _danger_after(earlier: tuple[Message, ...], layers: Iterable[FastLayer]) -> 
 def _kept(conversation: Conversation) -> Help:
     """The help below another form of the last answer: the line, while a danger that was told is open."""
     return Help.NONE if conversation.danger.told is None else Help.LINE
+
+
+def _asking_nothing(answer: Answer, offer: str) -> Answer:
+    """The answer without an offer of its own, so that a yes or a no is said to the check question."""
+    draft = answer.filtered.draft
+    if draft is None:
+        return answer
+    plain = replace(draft, reply=draft.reply.removesuffix(offer).rstrip(), handoff=None)
+    return replace(answer, filtered=replace(answer.filtered, draft=plain))
 
 
 def _with_help(turn: Turn, before: Danger, due: Help, urgency: Urgency, referral: Referral, *, said_safe: bool) -> Turn:

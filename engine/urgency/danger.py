@@ -15,7 +15,7 @@ OPEN_TURNS = 10
 REPEAT_WITHIN = 4
 """Turns within which the whole referral is repeated as one line, as long as danger is told again and again."""
 ASK_AGAIN_AFTER = 3
-"""Turns after which a check question that nobody answered may be asked again; before that a line is shown."""
+"""Turns after which a check question that was not answered may be asked again; until then the contacts stay in view."""
 
 
 def help_due(danger: Danger, urgency: Urgency) -> Help:
@@ -28,10 +28,11 @@ def help_due(danger: Danger, urgency: Urgency) -> Help:
         return Help.BRIEF if _fades(danger) else Help.REFERRAL
     if danger.told == 0 and not urgency.decided:
         return Help.BRIEF
-    if urgency.level is UrgencyLevel.CONCERN and danger.declined is None:
-        recent = danger.asked is not None and danger.asked < ASK_AGAIN_AFTER
-        return Help.LINE if recent else Help.QUESTION
-    return Help.NONE if danger.told is None else Help.LINE
+    recent = danger.asked is not None and danger.asked < ASK_AGAIN_AFTER
+    if urgency.level is UrgencyLevel.CONCERN:
+        return Help.LINE if recent or danger.declined is not None else Help.QUESTION
+    unanswered = recent and not urgency.decided
+    return Help.LINE if danger.told is not None or unanswered else Help.NONE
 
 
 def _fades(danger: Danger) -> bool:
@@ -66,9 +67,14 @@ def after(danger: Danger, shown: Help, urgency: Urgency, message: str) -> Danger
 
 
 def answered(danger: Danger, answer: DangerAnswer) -> Danger:
-    """What is remembered once somebody has answered the check question, or says that they are safe."""
-    if answer in {DangerAnswer.NO, DangerAnswer.SAFE}:
+    """What is remembered once somebody has answered the check question, or says that they are safe.
+
+    A no closes nothing that was told, and one that nobody asked for (an old button) changes nothing.
+    """
+    if answer is DangerAnswer.SAFE:
         return Danger(declined=0)
+    if answer is DangerAnswer.NO:
+        return danger if danger.told is not None or danger.asked is None else Danger(declined=0)
     return replace(danger, told=0, shown=0, asked=None, declined=None)
 
 
@@ -76,7 +82,10 @@ def answers_open(danger: Danger) -> tuple[DangerAnswer, ...]:
     """Which short answers the last reply has asked for: to the check question, or to whether the person is safe."""
     if danger.asked == 0:
         return (DangerAnswer.YES, DangerAnswer.NO, DangerAnswer.OTHER)
-    return () if danger.told is None else (DangerAnswer.SAFE,)
+    if danger.told is None:
+        return ()
+    # Whether the person is safe was asked with the referral, and with the line that followed it.
+    return (DangerAnswer.SAFE, DangerAnswer.NO) if danger.told <= 1 else (DangerAnswer.SAFE,)
 
 
 def _asks(message: str, urgency: Urgency) -> bool:

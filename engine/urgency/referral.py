@@ -16,6 +16,7 @@ from engine.exceptions import ConfigurationError
 from engine.files import read_yaml
 from engine.saying import agrees
 from engine.settings import Strict
+from engine.text import words
 from engine.texts import check_braces
 from engine.types import DangerAnswer, Kind
 
@@ -324,7 +325,13 @@ class Referrals:
     def answer(self, message: str, *answers: DangerAnswer) -> DangerAnswer | None:
         """Which of these answers a message is, in a few words of any language; None for whatever says more."""
         every = [(one, text) for text in self.texts.values() for one in answers]
-        return next((one for one, text in every if agrees(message, text.answers[one])), None)
+        exact = next((one for one, text in every if agrees(message, text.answers[one])), None)
+        if exact is not None or DangerAnswer.YES not in answers:
+            return exact
+        # Who says yes and goes on has said yes; who says no and goes on may have said anything.
+        said = tuple(words(message))
+        begins = any(said[: len(row)] == row for text in self.texts.values() for row in _rows(text))
+        return DangerAnswer.YES if begins else None
 
     def find(self, said: str) -> str | None:
         """The code of a country somebody names, by code or by its name in any language; None where there is no data."""
@@ -333,6 +340,10 @@ class Referrals:
         named = {_plain(name): code for one in self.texts for code, name in self.names_in(one).items()}
         code = wanted if wanted in self.countries else named.get(wanted) or codes.get(wanted)
         return code if code in self.countries else None
+
+
+def _rows(text: ReferralTexts) -> list[tuple[str, ...]]:
+    return [tuple(words(one)) for one in text.answers[DangerAnswer.YES]]
 
 
 def _plain(name: str) -> str:

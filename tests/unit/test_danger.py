@@ -65,10 +65,10 @@ def test_a_suspicion_asks_and_does_not_nag() -> None:
 
 
 def test_after_a_no_nothing_is_asked_for_ten_turns_unless_somebody_is_sure() -> None:
-    """Ten suspicious messages after a no are answered in silence, the eleventh asks; explicit words show the referral."""
+    """Ten suspicious messages after a no get the line and no question, the eleventh asks; explicit words show the referral."""
     declined = answered(Danger(asked=0), DangerAnswer.NO)
-    assert walked(*[CONCERN] * (OPEN_TURNS + 1), danger=declined) == [Help.NONE] * OPEN_TURNS + [Help.QUESTION]
-    assert walked(CONCERN, URGENT, danger=declined) == [Help.NONE, Help.REFERRAL]
+    assert walked(*[CONCERN] * (OPEN_TURNS + 1), danger=declined) == [Help.LINE] * OPEN_TURNS + [Help.QUESTION]
+    assert walked(CONCERN, URGENT, danger=declined) == [Help.LINE, Help.REFERRAL]
 
 
 def test_danger_that_was_told_stays_told() -> None:
@@ -95,7 +95,21 @@ def test_the_whole_text_fades_and_comes_back() -> None:
 def test_who_is_safe_is_believed() -> None:
     """After "I am safe" nothing is open, and suspicion alone does not ask again."""
     told = after(Danger(), Help.REFERRAL, seen(URGENT), "words")
-    assert walked(NONE, CONCERN, danger=answered(told, DangerAnswer.SAFE)) == [Help.NONE, Help.NONE]
+    assert walked(NONE, CONCERN, danger=answered(told, DangerAnswer.SAFE)) == [Help.NONE, Help.LINE]
+
+
+def test_a_question_that_was_not_answered_leaves_the_contacts_in_view() -> None:
+    """Whatever is said in place of a yes or a no, the next three answers carry the line, unless a judge has decided."""
+    assert walked(CONCERN, NONE, NONE, NONE, NONE) == [Help.QUESTION, *[Help.LINE] * 3, Help.NONE]
+    asked = Danger(asked=0)
+    assert help_due(asked, Urgency.of([found(NONE), found(NONE, "llm")])) is Help.NONE
+
+
+def test_an_old_no_closes_nothing() -> None:
+    """A no that was not asked for changes nothing, and danger that was told stays told."""
+    told = after(Danger(), Help.REFERRAL, seen(URGENT), "words")
+    assert answered(told, DangerAnswer.NO) == told
+    assert answered(Danger(), DangerAnswer.NO) == Danger()
 
 
 @pytest.mark.parametrize("answer", [DangerAnswer.YES, DangerAnswer.OTHER])

@@ -117,6 +117,9 @@ async def test_a_suspicion_gets_the_answer_and_the_check_question(tmp_path: Path
     [
         ("yes", Help.REFERRAL, "112"),
         ("Ja!", Help.REFERRAL, "112"),
+        ("yes I have them all here", Help.REFERRAL, "112"),
+        ("no, but I already took the tablets", Help.LINE, "112"),
+        ("No thanks, I have made up my mind", Help.LINE, "112"),
         ("No.", Help.NONE, "I will not keep asking"),
         ("nein danke", Help.NONE, "I will not keep asking"),
         ("it is about somebody else", Help.REFERRAL, "the person you are worried about"),
@@ -125,7 +128,7 @@ async def test_a_suspicion_gets_the_answer_and_the_check_question(tmp_path: Path
 async def test_typed_answers_to_the_check_question_work(
     tmp_path: Path, said: str, help_shown: Help, words: str
 ) -> None:
-    """A yes, a no or "somebody else" in few words of any language does what the button does."""
+    """A yes, a no or "somebody else" in few words of any language does what the button does; the rest keeps the contacts."""
     session = application(tmp_path).session
     _, state = await turn(session, session.start(), SUSPICIOUS)
     shown, _ = await turn(session, state, said)
@@ -138,6 +141,24 @@ async def test_a_no_is_only_an_answer_when_something_was_asked(tmp_path: Path) -
     for said in ("yes", "no", "I am safe"):
         shown, _ = await turn(session, session.start(), said)
         assert "I will not keep asking" not in shown.text and not shown.referral
+
+
+async def test_a_no_to_whether_somebody_is_safe_is_no_way_out(tmp_path: Path) -> None:
+    """Who answers the referral's question with no gets help again, and an old "No" button closes nothing."""
+    session = application(tmp_path).session
+    _, state = await turn(session, session.start(), URGENT)
+    shown, state = await turn(session, state, "no")
+    assert shown.referral and "112" in shown.text
+    pressed = await session.answered(state, DangerAnswer.NO)
+    assert pressed.referral and pressed.state is not None and pressed.state.conversation.danger.told == 0
+
+
+async def test_the_check_question_is_the_only_thing_that_is_asked(tmp_path: Path) -> None:
+    """No offer of a next part stands beside it that a "no" could be meant for."""
+    session = application(tmp_path).session
+    shown, _ = await turn(session, session.start(), f"I cannot sleep. {SUSPICIOUS}")
+    assert shown.turn is not None and shown.turn.help is Help.QUESTION
+    assert shown.text.count("?") == 1
 
 
 async def test_who_says_they_are_safe_gets_an_answer_with_the_contacts_in_view(tmp_path: Path) -> None:
