@@ -441,7 +441,13 @@ def test_eval_urgency_has_the_documented_shape(tmp_path: Path) -> None:
     found = document("eval", "urgency", "--messages", file)
     assert set(found) == {"n", "urgent", "not_urgent", "by_category", "by_lang", "missed", "replaced_wrongly"}
     assert found["n"] == 3
-    assert found["urgent"] == {"n": 1, "referral_shown": 1.0, "replaced": 1.0}
+    assert {**found["urgent"], "intervals": {}} == {
+        "n": 1,
+        "referral_shown": 1.0,
+        "asked": 0.0,
+        "replaced": 1.0,
+        "intervals": {},
+    }
     assert found["not_urgent"]["n"] == 2
     assert (found["missed"], found["replaced_wrongly"]) == ([], [])
     assert set(found["by_category"]) == {"plain", "question", "turns"}
