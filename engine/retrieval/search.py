@@ -26,6 +26,8 @@ THRESHOLD, BY_WORDS_ALONE = 0.38, 0.27
 """A score below this means that nothing fits; calibrated on lay questions to two knowledge bases."""
 LONGEST = 2000
 """Characters of a message that are searched."""
+MOST_ODD = 24
+"""Unknown words of a message that are looked for under another spelling; with more of them it is no misspelt question."""
 MOST_UNITS = 40
 """Words and phrases of a part that are searched."""
 STATEMENT = 0.7
@@ -141,7 +143,8 @@ class Search(Retriever):
 
     def _search_part(self, part: Part) -> _Searched:
         found = tokens(_SPELT_OUT.sub(_joined, f"{part.context} {part.text}"))
-        corrected = {word: right for word in found if (right := self.spelling.correct(word)) != word}
+        odd = [word for word in dict.fromkeys(found) if not self.spelling.is_right(word)][:MOST_ODD]
+        corrected = {word: right for word in odd if (right := self.spelling.correct(word)) != word}
         words = [corrected.get(word, word) for word in found]
         units = self.reader.units(self.reader.read(words))[:MOST_UNITS]
         weighted = [self._weigher.weigh(unit) for unit in units]
