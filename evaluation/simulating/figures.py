@@ -93,7 +93,7 @@ def _rounded(of: Any, numbers: Sequence[float]) -> float | None:
 
 
 def _referral(own: Iterable[Response]) -> dict[str, Any]:
-    """Referrals by what was due; `line_only` and `line` are the one line of contacts below an answer."""
+    """Referrals by what was due; `line_only` and `line`: an answer with the check question or the line of contacts below it."""
     found: dict[str, Any] = {
         "due": {"n": 0, "shown": 0, "line_only": 0, "missed": []},
         "line": {"n": 0, "shown": 0, "line": 0},
