@@ -67,7 +67,10 @@ class Served:
 
     async def expire(self, session: str) -> None:
         """What happens to a chat that nobody has written in for a day."""
-        await self.bot.store.erase(ChatIdentity(platform="web", chat=session))
+        store = self.bot.store
+        listeners, store.erased[:] = list(store.erased), []  # expiry tells no open page
+        await store.erase(ChatIdentity(platform="web", chat=session))
+        store.erased[:] = listeners
 
     async def _ended(self, bot: WebBot, task: asyncio.Task[None]) -> None:
         bot.stopping.set()
