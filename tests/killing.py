@@ -11,6 +11,8 @@ from asyncio.subprocess import Process
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+import httpx
+
 from tests.fakes.telegram_process import ROOT
 from tests.team import knowledge_folder
 
@@ -72,3 +74,15 @@ def on_disk(folder: Path) -> bytes:
     """Everything in the program's own files."""
     files = (path for path in folder.iterdir() if path.is_file() and path.name != "calls.jsonl")
     return b"".join(path.read_bytes() for path in files)
+
+
+async def served(address: str) -> None:
+    """Wait until the page answers."""
+    async with httpx.AsyncClient(base_url=address) as client:
+        for _ in range(1200):
+            try:
+                if (await client.get("/health")).status_code == 200:
+                    return
+            except httpx.TransportError:
+                await asyncio.sleep(0.05)
+    raise AssertionError("The page does not come.")

@@ -51,14 +51,20 @@ class Posting:
         post = replace(
             post, before=f"{source.title}\n\n", after="".join(f"\n\n{one}" for one in (origin, notice) if one)
         )
-        await self.moderation.posts.put(post)
-        notes = await self.desk.show_draft(post, source.title)
-        if not notes:
-            await self.moderation.posts.remove(post.id)
+        if not await self._show_draft(post, source.title):
             return lines.no_desk
-        await self.moderation.posts.note(replace(post, notes=tuple(notes)))
         self.moderation.audit.note(Action.DRAFT, Target.INFO_POST, moderator)
         return lines.post_shown
+
+    async def _show_draft(self, post: Post, title: str) -> bool:
+        """Show a new draft to moderators; where they have no place for it, it is not kept. Raises StorageError."""
+        await self.moderation.posts.put(post)
+        notes = await self.desk.show_draft(post, title)
+        if not notes:
+            await self.moderation.posts.remove(post.id)
+            return False
+        await self.moderation.posts.note(replace(post, notes=tuple(notes)))
+        return True
 
     async def approve(self, post_id: str, moderator: str, language: str | None) -> str:
         """Count a moderator's approval, and post where that was the last one needed. Raises StorageError."""
@@ -208,12 +214,8 @@ class Posting:
         if not isinstance(post, Post):
             unfit = lines.poll_unfit.format(most=MOST_ANSWERS, characters=LONGEST_ANSWER)
             return lines.poll_refused.format(reasons="\n".join((*post, unfit)))
-        await self.moderation.posts.put(post)
-        notes = await self.desk.show_draft(post, "")
-        if not notes:
-            await self.moderation.posts.remove(post.id)
+        if not await self._show_draft(post, ""):
             return lines.no_desk
-        await self.moderation.posts.note(replace(post, notes=tuple(notes)))
         self.moderation.audit.note(Action.POLL_DRAFT, Target.POLL, moderator)
         return lines.post_shown
 

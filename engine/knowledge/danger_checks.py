@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from engine.knowledge.base import KnowledgeBase, read_manifest
 from engine.knowledge.case import Case
-from engine.knowledge.dangers import FILE, Dangers, differing, read_dangers
+from engine.knowledge.dangers import FILE, Danger, Dangers, differing, read_dangers
 from engine.knowledge.directives import DirectiveKind
 from engine.knowledge.finding import Finding, Severity
 from engine.knowledge.limits import LintLimits
@@ -37,32 +37,24 @@ def emergency_first(case: Case) -> Iterator[Finding]:
 
 def table_of_dangers(base: KnowledgeBase, cases: Sequence[Case], limits: LintLimits) -> Iterator[Finding]:
     """Every entry is included by some source, and the table is no harder to read than a source may be."""
+    english = base.manifest.language.casefold().startswith("en")
     used = {one.value for case in cases for one in case.source.directives if one.kind is DirectiveKind.DANGER}
     for danger in base.dangers.entries.values():
         if danger.id not in used:
             problem = f"No source includes the danger {danger.id!r}."
             remedy = f"Write [danger: {danger.id}] in a source, or take the entry out."
-            yield Finding(
-                check="danger",
-                severity=Severity.ERROR,
-                file=danger.path,
-                line=danger.line,
-                problem=problem,
-                remedy=remedy,
-            )
-        found = grade(danger.text)
-        english = base.manifest.language.casefold().startswith("en")
-        if english and len(words(danger.text)) >= limits.grade.from_words and found > limits.grade.most:
+            yield entry_fault(danger, problem, remedy)
+        found = grade(danger.text) if english and len(words(danger.text)) >= limits.grade.from_words else 0.0
+        if found > limits.grade.most:
             problem = f"The reading grade of {danger.id!r} is {found:.1f}, over {limits.grade.most:g}."
             remedy = "Nothing is to be shorter and plainer than an emergency."
-            yield Finding(
-                check="danger",
-                severity=Severity.ERROR,
-                file=danger.path,
-                line=danger.line,
-                problem=problem,
-                remedy=remedy,
-            )
+            yield entry_fault(danger, problem, remedy)
+
+
+def entry_fault(danger: Danger, problem: str, remedy: str) -> Finding:
+    """An error at the line of an entry."""
+    file, line = danger.path, danger.line
+    return Finding(check="danger", severity=Severity.ERROR, file=file, line=line, problem=problem, remedy=remedy)
 
 
 def differing_dangers(base: KnowledgeBase) -> Iterator[Finding]:

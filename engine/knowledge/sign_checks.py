@@ -17,9 +17,10 @@ from rapidfuzz import fuzz
 
 from engine.knowledge.base import KnowledgeBase
 from engine.knowledge.case import Case
+from engine.knowledge.danger_checks import entry_fault
 from engine.knowledge.dangers import Danger, Dangers, HowFast
 from engine.knowledge.directives import danger_lines
-from engine.knowledge.finding import Finding, Severity
+from engine.knowledge.finding import Finding
 from engine.knowledge.limits import LintLimits
 from engine.knowledge.section import Stretch, stretches
 from engine.text import STOP_WORDS, sentences, stem, stems, words
@@ -48,13 +49,10 @@ def differing_signs(dangers: Dangers, limits: LintLimits) -> Iterator[Finding]:
     for (one, sign, first), (other, again, second) in combinations(signs, 2):
         if one.entry.how_fast is other.entry.how_fast or not _same(first, second, limits.near_duplicate):
             continue
-        yield Finding(
-            check="danger",
-            severity=Severity.ERROR,
-            file=other.path,
-            line=other.line,
-            problem=f"The sign {again!r} is {other.entry.how_fast} here and {one.entry.how_fast} in line {one.line} ({sign!r}).",
-            remedy="One sign has one threshold: say what tells the two apart, or make them one.",
+        yield entry_fault(
+            other,
+            f"The sign {again!r} is {other.entry.how_fast} here and {one.entry.how_fast} in line {one.line} ({sign!r}).",
+            "One sign has one threshold: say what tells the two apart, or make them one.",
         )
 
 

@@ -10,12 +10,11 @@ import sys
 from collections.abc import AsyncIterator, Iterator, Mapping
 from pathlib import Path
 
-import httpx
 import pytest
 
 from tests.chromium import free_port
 from tests.fakes.telegram_process import ROOT, TelegramProcess
-from tests.killing import Cafi, on_disk, until
+from tests.killing import Cafi, on_disk, served, until
 from tests.platform.test_killing import begun, shown, telegram_at
 from tests.web import Browser
 
@@ -75,17 +74,6 @@ class OpenBook(Cafi):
 def with_any(lines: list[bytes], *texts: str) -> list[bytes]:
     """The lines that hold one of some texts."""
     return [one for one in lines if any(text.encode() in one for text in texts)]
-
-
-async def served(address: str) -> None:
-    async with httpx.AsyncClient(base_url=address) as client:
-        for _ in range(1200):
-            try:
-                if (await client.get("/health")).status_code == 200:
-                    return
-            except httpx.TransportError:
-                await asyncio.sleep(0.05)
-    raise AssertionError("The page does not come.")
 
 
 @pytest.fixture

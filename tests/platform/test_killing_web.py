@@ -18,7 +18,7 @@ import pytest
 
 from benchmarks.rig import mock_server
 from tests.chromium import free_port
-from tests.killing import Cafi, on_disk, until
+from tests.killing import Cafi, on_disk, served, until
 from tests.web import Browser
 
 KILLS = int(os.environ.get("CAFI_KILLS", "2"))
@@ -78,18 +78,6 @@ async def people_at(address: str) -> AsyncIterator[list[Person]]:
         for person in people:
             await person.begin()
         yield people
-
-
-async def served(address: str) -> None:
-    """Wait until the page answers."""
-    async with httpx.AsyncClient(base_url=address) as client:
-        for _ in range(1200):
-            try:
-                if (await client.get("/health")).status_code == 200:
-                    return
-            except httpx.TransportError:
-                await asyncio.sleep(0.05)
-    raise AssertionError("The page does not come back.")
 
 
 @pytest.mark.timeout(60 + 20 * KILLS)
