@@ -24,6 +24,7 @@ from scipy.sparse import csr_matrix
 
 from engine.files import read_yaml
 from engine.urgency.classifier import FORMAT, HEADS, Description, Head, UrgencyClassifier, said_before
+from engine.urgency.danger import ASK_AGAIN_AFTER
 from engine.urgency.features import Features
 from engine.urgency.words import words
 from evaluation.urgency import LabelledMessage, read_messages
@@ -40,7 +41,7 @@ FOLDS = 5
 ALONE = 0.5
 OWN_LIFE = 2.0  # weight of what is said of dying and self-harm: most calm, most often missed
 CONSTRUCTED = 0.5  # weight of messages that were written one by one, and not in a persona's conversations
-ASKED_WRONGLY = 0.055  # of natural harmless messages of unseen authors: sets the threshold of `urgent`
+SHOWN_WRONGLY = 0.07  # of natural harmless messages of unseen authors: sets the threshold of `urgent`
 FLAGGED_WRONGLY = {"medical": 0.01, "delusional": 0.005}  # of messages that the other heads' labels do not fit
 MEDICAL = frozenset({"overdose_medicine_emergency", "refusing_food_drink"})
 
@@ -205,6 +206,25 @@ def share_above(scores: Sequence[float], threshold: float) -> float | None:
     return round(sum(score >= threshold for score in scores) / len(scores), 4) if scores else None
 
 
+def lasting(held: Sequence[tuple[Labelled, dict[str, float]]]) -> list[tuple[Labelled, dict[str, float]]]:
+    """The scores with that of `urgent` as what it leads to: a question that is not answered leaves the contacts in view.
+
+    Harmless messages after danger in the same conversation are left out: what is shown with them is not wrong.
+    """
+    said: dict[str, list[float]] = {}
+    told: set[str] = set()
+    found = []
+    for one, scores in held:  # in the order of each conversation
+        conversation = str((one.message.model_extra or {})["conversation"])
+        row = said.setdefault(conversation, [])
+        row.append(scores["urgent"])
+        if one.wanted["urgent"]:
+            told.add(conversation)
+        if one.wanted["urgent"] or conversation not in told:
+            found.append((one, scores | {"urgent": max(row[-ASK_AGAIN_AFTER - 1 :])}))
+    return found
+
+
 def training_files() -> list[Path]:
     """What is learnt from: the constructed sets and every author who is not kept back."""
     return [DATA / "train.jsonl", *sorted((DATA / "authors").glob("*.jsonl"))]
@@ -221,6 +241,8 @@ def main() -> None:
         folds = list(pool.map(_held_out, range(FOLDS)))
     held = [(one, scores) for fold in folds for one, scores in fold if one.natural]
 
+    held = lasting(held)
+
     def of(name: str, wanted: bool, lang: str = "", category: str = "") -> list[float]:
         return [
             scores[name]
@@ -228,7 +250,7 @@ def main() -> None:
             if one.wanted[name] is wanted and lang in {"", one.message.lang} and category in {"", one.message.category}
         ]
 
-    thresholds = {"urgent": threshold_for(of("urgent", False), ASKED_WRONGLY)}
+    thresholds = {"urgent": threshold_for(of("urgent", False), SHOWN_WRONGLY)}
     thresholds |= {name: threshold_for(of(name, False), share) for name, share in FLAGGED_WRONGLY.items()}
     weights = packed(_material[0].trained(), thresholds, ideas, digest)
     WEIGHTS.write_bytes(weights)
@@ -243,7 +265,7 @@ def main() -> None:
             "a sentence alone must score higher by": ALONE,
         },
         "thresholds": {name: round(value, 4) for name, value in thresholds.items()},
-        "held out by author, natural messages": {
+        "held out by author, natural messages, question or contacts shown": {
             "folds": FOLDS,
             **{
                 name: {

@@ -15,15 +15,17 @@ from engine.agent.smalltalk import SmallTalk, topic_list
 from engine.knowledge.base import KnowledgeBase
 from engine.knowledge.source import Passage, Source
 from engine.models.ledger import Ledger
-from engine.retrieval.questions import split
+from engine.retrieval.questions import asks, split
 from engine.saying import agrees
 from engine.text import fold, grade, sentences, squash
 from engine.texts import Texts
-from engine.types import Basis, Draft, Message, Role, Wish
+from engine.types import Basis, Draft, Message, Role, UrgencyLevel, Wish
 from engine.urgency.person import about_another
 
 LEAST_FIT, STRONG_HIT = 0.2, 0.75
 """A passage that shares less than this of the message is quoted only where the search was sure of its source."""
+WELL_FIT = 0.5
+"""So much of a message that may tell of danger must be in a passage that is quoted with the check question."""
 PARTS = 2
 """How many things that are asked at once get a passage each."""
 SECOND = 0.75
@@ -64,7 +66,12 @@ class QuotingAgent:
             return self._next_part(task)
         scores = {hit.source: hit.score for hit in task.suggested}
         found = [one for one in task.sources if one.id in scores]
-        return self._answer(task, found, scores) if found else self._decline(task)
+        if found:
+            return self._answer(task, found, scores)
+        # Where danger may be told of, "my sources do not answer that" would be cold.
+        return (
+            self._decline(task) if task.urgency is UrgencyLevel.NONE else Draft(reply=self.texts.distress, fixed=True)
+        )
 
     def _not_for_sources(self, task: AgentTask) -> str | None:
         """What no quotation should answer: a belief stated as fact, and questions about the person alone.
@@ -86,6 +93,8 @@ class QuotingAgent:
         best = rankings[0][0]
         if best.fit < LEAST_FIT and scores[best.source.id] < STRONG_HIT:
             return self._decline(task)  # the search found a word, but no passage is about it
+        if task.urgency is not UrgencyLevel.NONE and (best.fit < WELL_FIT or not asks(task.message)):
+            return Draft(reply=self.texts.distress, fixed=True)  # somebody tells, and a passage would talk past them
         if best.passage.ask is not None:
             return Draft(reply=self._ask_first(best.passage.ask), fixed=True)
         chosen = [best]
