@@ -185,7 +185,7 @@ class _Running:
 
     async def __aenter__(self) -> TelegramBot:
         chats = Chats(application=self._application)
-        settle(self._application.session.engine)
+        settle(self._application.engine)
         await chats.begin()
         bot = telegram(chats)
         assert isinstance(bot, TelegramBot)

@@ -8,8 +8,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from adapters.session import SessionState
+from adapters.chat.incoming import Incoming
+from adapters.console_adapter.adapter import SITTER
 from bots.compose import Application
+from bots.terminal import terminal_chat
 from engine.conversation import active_after, messages_from
 from engine.exceptions import ConfigurationError
 from engine.files import read_text
@@ -18,7 +20,7 @@ from engine.types import Conversation, Help, Turn
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Answered:
+class AskedTurn:
     """A turn as it was shown, and how long it took in seconds."""
 
     turn: Turn
@@ -26,23 +28,22 @@ class Answered:
     seconds: float
 
 
-async def answer(application: Application, text: str, history: Path | None) -> Answered:
+async def answer(application: Application, text: str, history: Path | None) -> AskedTurn:
     """Run one turn; raises ConfigurationError for settings and history files that cannot be used."""
     async with application.closing:
-        session = application.session
-        state = session.start()
+        chat = terminal_chat(application)
+        state = chat.start(Incoming(identity=SITTER))
         if history is not None:
-            limits = session.engine.assistants[state.conversation.assistant].settings.limits
-            state = SessionState(conversation=_with_history(state.conversation, history, limits))
+            limits = chat.pages.assistant(state).settings.limits
+            state = replace(state, conversation=_with_history(state.conversation, history, limits))
         begun = time.monotonic()
-        turn = (await session.handle(state, text)).turn
-        assert turn is not None, "the last message of a turn carries the turn"  # noqa: S101 - contract of Session
-        knowledge = session.engine.assistants[turn.conversation.assistant].knowledge
+        turn = await chat.turns.turn(state, text)
+        knowledge = chat.engine.assistants[turn.conversation.assistant].knowledge
         titles = tuple(f"“{one.title}” ({one.id})" for one in knowledge.pick(turn.reply.citations))
-        return Answered(turn=turn, titles=titles, seconds=time.monotonic() - begun)
+        return AskedTurn(turn=turn, titles=titles, seconds=time.monotonic() - begun)
 
 
-def as_document(answered: Answered) -> dict[str, Any]:
+def as_document(answered: AskedTurn) -> dict[str, Any]:
     """The JSON of `ask --json`."""
     turn = answered.turn
     return {
@@ -64,7 +65,7 @@ def as_document(answered: Answered) -> dict[str, Any]:
     }
 
 
-def as_lines(answered: Answered) -> list[str]:
+def as_lines(answered: AskedTurn) -> list[str]:
     """The reply for a reader, with its sources."""
     lines = [answered.turn.reply.text]
     lines += [f"[picture: {one.caption}] {one.alt}" for one in answered.turn.reply.media]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from urllib.parse import urlsplit
 
@@ -14,17 +14,21 @@ from adapters.chat.chat import Chat
 from adapters.chat.clock import WallClock
 from adapters.chat.feedback_port import FeedbackPort
 from adapters.chat.limits import ChatLimits
+from adapters.chat.pages import Pages
 from adapters.chat.privacy import Platform, PrivacyFacts, Sink
 from adapters.chat.spending import Spending
 from adapters.chat.store import ChatStore
 from adapters.chat.texts import Languages, load_languages
+from adapters.chat.turns import Turns
 from adapters.chat.vault import Vault
+from adapters.counting import UrgentCounts
 from adapters.feedback.asking import AskedDays
 from adapters.feedback.composing import forwarding
 from adapters.feedback.desk import FeedbackDesk
 from adapters.feedback.events import AllowList
 from adapters.feedback.questions import Questions, read_questions
 from adapters.feedback.sinks import Forwarding
+from adapters.reader import Reader
 from adapters.storage.database import Database, make_file
 from adapters.storage.keyring_file import InboxKey, from_texts, load, make_inbox_key, read_inbox_key, save
 from adapters.storage.lock import AdvisoryLock, DatabaseLock
@@ -157,20 +161,13 @@ class Chats:
         """What people are told about who can read what they write."""
         settings = self.application.settings
         return PrivacyFacts(
-            provider=self._provider,
+            provider=self.application.provider,
             provider_stores=settings.models.store,
             idle_hours=settings.sessions.idle_hours,
             asked_days=self.questions.policy.every_days,
             sinks=self._sinks,
             log_level=settings.log_level,
         )
-
-    @property
-    def _provider(self) -> str | None:
-        if self.application.chat_model is None:
-            return None
-        models = self.application.settings.models
-        return urlsplit(models.base_url).hostname if models.base_url else "OpenAI"
 
     @property
     def _sinks(self) -> tuple[Sink, ...]:
@@ -218,15 +215,33 @@ class Chats:
 
     def chat(self, platform: Platform) -> Chat:
         """The chats of one platform."""
-        return Chat(
-            session=replace(self.application.session, platform=platform.id),
-            languages=self.languages,
-            platform=platform,
-            facts=self.facts,
-            erase=self.store.erase,
+        pages = self.pages(platform)
+        return Chat(pages=pages, turns=self.turns(pages), erase=self.store.erase)
+
+    def pages(self, platform: Platform) -> Pages:
+        """What people of a platform can look at."""
+        return Pages(engine=self.application.engine, languages=self.languages, platform=platform, facts=self.facts)
+
+    def turns(self, pages: Pages) -> Turns:
+        """The turns of a platform; what they count, read and ask of models is one sum for all platforms."""
+        return Turns(
+            pages=pages,
             spending=self.spending,
             feedback=self.feedback,
+            counts=self.counts,
+            reader=self.reader,
+            places=self.application.places,
         )
+
+    @cached_property
+    def counts(self) -> UrgentCounts:
+        """How often the referral was shown."""
+        return UrgentCounts()
+
+    @cached_property
+    def reader(self) -> Reader:
+        """What reads people's words for danger."""
+        return Reader()
 
     async def begin(self) -> None:
         """Hold the database for this program, check what is stored against what is configured, and make keys.
@@ -260,7 +275,7 @@ class Chats:
 
     async def count(self) -> None:
         """Save how often the referral was shown; raises StorageError."""
-        await ReferralCounts(database=self.database).save(self.application.session.counts)
+        await ReferralCounts(database=self.database).save(self.counts)
 
 
 def _anything_waits(connection: Connection) -> bool:

@@ -9,11 +9,10 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from pydantic import Field
 
-from adapters.counting import UrgentCounts
-from adapters.session import Session
 from adapters.vector_files import VectorFiles
 from bots.settings import CafiSettings, JudgeName
 from engine.agent.passages import PassageRanking
@@ -126,6 +125,13 @@ class Application:
         self.closing.push_async_callback(model.aclose)
         return model
 
+    @property
+    def provider(self) -> str | None:
+        """The host of the language model, None without one."""
+        if self.chat_model is None:
+            return None
+        return urlsplit(self.settings.models.base_url).hostname if self.settings.models.base_url else "OpenAI"
+
     @cached_property
     def embeddings(self) -> Embedder | None:
         """What embeds texts for the search of language-model teams, or None where words alone are searched."""
@@ -212,10 +218,9 @@ class Application:
         return read_yaml(self.settings.config_folder / "prices.yaml", PriceTable).models
 
     @cached_property
-    def session(self) -> Session:
-        """The shared turn of every platform."""
-        places = None if self.chat_model is None else asyncio.Semaphore(self.settings.spending.turns_at_once)
-        return Session(engine=self.engine, counts=UrgentCounts(), places=places)
+    def places(self) -> asyncio.Semaphore | None:
+        """Places of turns with a language model, for all platforms; None where there is no model."""
+        return None if self.chat_model is None else asyncio.Semaphore(self.settings.spending.turns_at_once)
 
     @cached_property
     def engine(self) -> Engine:

@@ -7,7 +7,9 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from adapters.chat.chat import Chat
 from adapters.chat.privacy import Platform
+from adapters.chat.state import ChatState
 from bots.chats import Chats
 from bots.settings import DiscordSettings
 from engine.exceptions import ConfigurationError
@@ -24,22 +26,32 @@ def discord_bot(chats: Chats, gate: Gate | None = None, moderation: Moderation |
     settings = checked(chats)
     with discord_installed():
         from adapters.discord_adapter.adapter import DiscordBot
-        from adapters.discord_adapter.contexts import PersonLimits, PersonStore
+        from adapters.discord_adapter.contexts import PersonContexts, own
         from adapters.discord_adapter.gate import OpenGate
-    from bots.moderating import moderated
 
-    session = replace(chats.application.session, platform="discord")
-    store, texts = PersonStore.over(chats.store, session.start), discord_texts(chats)
+    people = PersonContexts(chats=chats.store, begin=lambda: ChatState(conversation=chats.application.engine.start()))
+    store, texts = replace(chats.store, contexts=people), discord_texts(chats)
     limits = chats.application.settings.sessions
-    chat = chats.chat(Platform(id="discord", name="Discord"))
     notice = texts.choose(None).crisis_note_notice if settings.crisis_notes else ""
-    facts = replace(chat.facts, moderators=notice or chat.facts.moderators, crisis_notes=bool(notice))
-    chat = replace(chat, erase=store.forget, facts=facts)
+    facts = replace(chats.facts, moderators=notice or chats.facts.moderators, crisis_notes=bool(notice))
+    pages = replace(
+        chats.pages(Platform(id="discord", name="Discord")),
+        facts=facts,
+        moderators=None if moderation is None else moderation.notices,
+    )
+    turns = chats.turns(pages)
+    chat = Chat(
+        pages=pages,
+        turns=turns,
+        erase=people.forget,
+        moderator=None if moderation is None else moderation.over(turns),
+    )
     return DiscordBot(
         token="" if settings.token is None else settings.token.get_secret_value(),
-        chat=chat if moderation is None else moderated(chat, moderation),
+        chat=chat,
         store=store,
-        limits=PersonLimits(messages_a_minute=limits.messages_a_minute, waiting=limits.waiting_messages),
+        people=people,
+        limits=replace(chats.limits(), whose=own),
         languages=texts,
         gate=gate or OpenGate(channels=frozenset(settings.channels)),
         mode=settings.mode,

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from typing import TYPE_CHECKING
 
-from adapters.chat.chat import Chat
 from adapters.moderation.audit import AuditLog
 from adapters.moderation.drafting import Drafting
-from adapters.moderation.moderated import ModeratedChat
 from adapters.moderation.moderation import Moderation
 from adapters.moderation.policy import Admission, Mode
 from adapters.moderation.posts import PostStore
@@ -63,12 +60,6 @@ def moderation(chats: Chats, platform: str = PLATFORM) -> Moderation:
         texts=load_moderation_texts(chats.application.settings.config_folder / "discord_moderation"),
         language=chats.languages.default,
     )
-
-
-def moderated(chat: Chat, over: Moderation) -> ModeratedChat:
-    """A chat under moderation."""
-    given = {one.name: getattr(chat, one.name) for one in fields(Chat) if one.init}
-    return ModeratedChat(**given, standings=over.standings, queue=over.queue, members=over.members)
 
 
 def moderation_gate(chats: Chats) -> ModerationGate:

@@ -51,7 +51,7 @@ async def serve(application: Application, say: Callable[[str], None]) -> None:
     async with application.closing:
         chats = Chats(application=application)
         chats.alone()
-        settle(application.session.engine)
+        settle(application.engine)
         await chats.begin()
         bots = begun(chats)
         await _until_stopped(bots, chats, say)

@@ -43,7 +43,7 @@ async def set_up(application: Application) -> list[str]:
     bot = telegram_account(application.settings.telegram)
     async with introduced(bot) as name:
         done = await set_up_bot(bot, Chats(application=application).languages)
-    topic = next(iter(application.session.engine.assistants[application.settings.assistant].knowledge.sources))
+    topic = next(iter(application.engine.assistants[application.settings.assistant].knowledge.sources))
     return [*done, *_left_to_do(name, topic)]
 
 

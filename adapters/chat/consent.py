@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from adapters.chat.incoming import Incoming
 from adapters.chat.pages import Pages
-from adapters.chat.showing import Button, Rows, Showing, Showings
+from adapters.chat.showing import Button, Outgoing, Outgoings, Rows
 from adapters.chat.state import ChatState
 from adapters.chat.texts import ChatTexts
 from adapters.chat.turns import Turns
@@ -29,24 +29,24 @@ class Consent:
         """Whether somebody has to agree before this."""
         return not state.consented and incoming.command not in WITHOUT
 
-    async def hold(self, state: ChatState, incoming: Incoming) -> Showings:
+    async def hold(self, state: ChatState, incoming: Incoming) -> Outgoings:
         """The disclaimer; the question waits, the crisis referral does not."""
         text = "" if incoming.wordless else self.turns.as_question(state, incoming)
         if text and incoming.command in {"", "ask"}:
-            referral = await self.turns.session.referral_now(state.session, text)
+            referral = await self.turns.referral_now(state, text)
             if referral is not None:
-                yield Showing(text=referral.text, referral=True, private=True)
+                yield referral
                 # It is one line when the question's turn comes: the whole of it has just been shown.
-                told = replace(state.session.conversation, danger=Danger(told=0, shown=0, held=text))
-                state = replace(state, session=replace(state.session, conversation=told))
+                told = replace(state.conversation, danger=Danger(told=0, shown=0, held=text))
+                state = replace(state, conversation=told)
         said, again = self.pages.texts(state), bool(state.waiting) and incoming.command != "start"
         state = replace(state, waiting=text or state.waiting)
         if again:
-            yield Showing(text=said.consent_first, buttons=self.buttons(said), private=True, state=state)
+            yield Outgoing(text=said.consent_first, buttons=self.buttons(said), private=True, state=state)
         else:
             yield self.welcome(state)
 
-    async def start(self, state: ChatState, incoming: Incoming) -> Showings:
+    async def start(self, state: ChatState, incoming: Incoming) -> Outgoings:
         """The disclaimer, or, for somebody who has agreed, the topic of a link."""
         if not state.consented:
             shown = self.hold(state, incoming)
@@ -54,72 +54,75 @@ class Consent:
             shown = self.turns.topic(state, incoming)
         else:
             said = self.pages.texts(state)
-            yield Showing(text=f"{self._about(state, said)}\n\n{said.help}", private=True, state=state)
+            yield Outgoing(text=f"{self._about(state, said)}\n\n{said.help}", private=True, state=state)
             return
-        async for showing in shown:
-            yield showing
+        async for outgoing in shown:
+            yield outgoing
 
-    async def given(self, state: ChatState, incoming: Incoming) -> Showings:
+    async def given(self, state: ChatState, incoming: Incoming) -> Outgoings:
         """Somebody agrees: once, and where nobody else reads it, the question where they are; then on with theirs."""
-        if not _to_oneself(incoming) or state.session.country is not None:
-            async for showing in self._begun(state, incoming):
-                yield showing
+        if not _to_oneself(incoming) or state.country is not None:
+            async for outgoing in self._begun(state, incoming):
+                yield outgoing
             return
         state = replace(state, consented=True)
         if state.waiting and await self._urgent(state, state.waiting):
-            async for showing in self._begun(state, incoming):
-                state = showing.state or state
-                yield replace(showing, state=None)
-        texts = self.turns.session.referral(state.session).texts
-        yield Showing(text=texts.ask_country, buttons=self.pages.countries(state), private=True, state=state)
+            async for outgoing in self._begun(state, incoming):
+                state = outgoing.state or state
+                yield replace(outgoing, state=None)
+        yield self.ask_country(state)
+
+    def ask_country(self, state: ChatState) -> Outgoing:
+        """The question where somebody is, which they may leave open."""
+        texts = self.pages.referral(state).texts
+        return Outgoing(text=texts.ask_country, buttons=self.pages.countries(state), private=True, state=state)
 
     async def _urgent(self, state: ChatState, question: str) -> bool:
-        assessed = await self.turns.session.read(state.session, question)
+        assessed = await self.turns.read(state, question)
         return assessed.level is UrgencyLevel.URGENT
 
     def asks_country(self, state: ChatState, incoming: Incoming) -> bool:
         """Whether this may answer the question for the country, which is open: a button, or words."""
-        open_ = state.consented and state.session.country is None and _to_oneself(incoming)
+        open_ = state.consented and state.country is None and _to_oneself(incoming)
         return open_ and incoming.command in {"", "ask", "country"} and bool(incoming.text) and not incoming.wordless
 
-    async def country_given(self, state: ChatState, incoming: Incoming) -> Showings:
+    async def country_given(self, state: ChatState, incoming: Incoming) -> Outgoings:
         """The country is known, or is not to be: on with the question that waited. Whoever asks on is not asked again."""
         answer = incoming.text.strip()
         chosen = self.pages.with_country(state, answer)
         if chosen is not None:
             state = chosen
-            if state.session.country:
-                yield Showing(text=self.pages.country_set(state), private=True)
-            async for showing in self._begun(state, incoming):
-                yield showing
+            if state.country:
+                yield Outgoing(text=self.pages.country_set(state), private=True)
+            async for outgoing in self._begun(state, incoming):
+                yield outgoing
         elif incoming.command == "country":  # a page of countries, or one there is no data for
-            async for showing in self.pages.country(state, incoming):
-                yield showing
+            async for outgoing in self.pages.country(state, incoming):
+                yield outgoing
         else:
-            session = replace(state.session, country="")
-            state = replace(state, session=session, waiting="")
-            async for showing in self.turns.message(state, replace(incoming, command="")):
-                yield showing
+            state = replace(state, country="", waiting="")
+            async for outgoing in self.turns.message(state, replace(incoming, command="")):
+                yield outgoing
 
-    async def _begun(self, state: ChatState, incoming: Incoming) -> Showings:
+    async def _begun(self, state: ChatState, incoming: Incoming) -> Outgoings:
         said, question = self.pages.texts(state), state.waiting
         state = replace(state, consented=True, waiting="")
         if not question:
-            yield Showing(text=said.consented, private=True, state=state)
+            yield Outgoing(text=said.consented, private=True, state=state)
             return
         if not await self._urgent(state, question):  # nothing comes before the referral
-            yield Showing(text=said.consented_with_question, private=True)
-        async for showing in self.turns.message(state, replace(incoming, command="", text=question, about=None)):
-            yield showing
+            yield Outgoing(text=said.consented_with_question, private=True)
+        async for outgoing in self.turns.message(state, replace(incoming, command="", text=question, about=None)):
+            yield outgoing
 
-    def welcome(self, state: ChatState) -> Showing:
+    def welcome(self, state: ChatState) -> Outgoing:
         """The disclaimer with its buttons."""
         said = self.pages.texts(state)
         parts = [self._about(state, said)]
         if self.pages.platform.carrier == "platform":
             parts.append(said.not_end_to_end.format(platform=self.pages.platform.name))
         parts.append(said.ask_consent)
-        return Showing(text="\n\n".join(parts), buttons=self.buttons(said), private=True, state=state)
+        return Outgoing(text="\n\n".join(parts), buttons=self.buttons(said), private=True, state=state)
 
     def buttons(self, said: ChatTexts) -> Rows:
         """Yes, no, and what one may want to know first."""

@@ -12,7 +12,7 @@ import asyncio
 import logging
 import time
 from collections import OrderedDict, deque
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -23,7 +23,7 @@ from adapters.chat.incoming import Incoming
 from adapters.chat.limits import ChatLimits
 from adapters.chat.patience import Patience
 from adapters.chat.screen import Gone, NotNow, Part, Screen
-from adapters.chat.showing import Showing
+from adapters.chat.showing import Outgoing
 from adapters.chat.state import ChatState
 from adapters.chat.store import ChatStore, Kept, Waiting
 from engine.exceptions import StaleState, StorageError
@@ -66,7 +66,7 @@ class Dispatch:
     deliveries: int = 1
     slow_after: float = 8.0
     retry_seconds: float = 1.0
-    on_answer: Callable[[Showing], None] = lambda showing: None
+    on_answer: Callable[[Outgoing], None] = lambda outgoing: None
     ready: Callable[[], Awaitable[None]] = _at_once
     _lines: dict[ChatIdentity, _Line] = field(default_factory=dict)
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
@@ -145,7 +145,7 @@ class Dispatch:
             with suppress(StorageError):
                 kept = await self.store.load(incoming.identity)
         state = kept.state if kept else None
-        await self._shown(incoming, self.chat.refuse(state or self.chat.start(incoming)))
+        await self._shown(incoming, self.chat.pages.refuse(state or self.chat.start(incoming)))
 
     def apologise(self, incoming: Incoming) -> None:
         """Tell somebody that nothing can be stored now, and where help is; once in a while.
@@ -161,9 +161,9 @@ class Dispatch:
         self._later(self._apology(incoming))
 
     async def _apology(self, incoming: Incoming) -> None:
-        showing = await self.chat.cannot_take(incoming)
-        if showing.referral or self.limits.may_tell(incoming.identity):
-            await self._shown(incoming, showing)
+        outgoing = await self.chat.cannot_take(incoming)
+        if outgoing.referral or self.limits.may_tell(incoming.identity):
+            await self._shown(incoming, outgoing)
 
     def sweep(self) -> None:
         """Forget whom limits held back, and who was told of trouble long ago."""
@@ -216,14 +216,14 @@ class Dispatch:
                 lambda: self.store.load(incoming.identity), on_wait=lambda: self.apologise(incoming)
             )
             if line.kept.lost:
-                await self._shown(incoming, self.chat.lost(self.chat.start(incoming)))
+                await self._shown(incoming, self.chat.pages.lost(self.chat.start(incoming)))
         async with self._starting:
             await asyncio.sleep(0)
         state = line.kept.state or self.chat.start(incoming)
         if waiting.attempts >= GIVE_UP_AFTER:
             _log.error("a message ended the process %d times and is given up", waiting.attempts)
             async with self.screen.busy(incoming):
-                await self._deliver(line, waiting, self.chat.sorry(state))
+                await self._deliver(line, waiting, self.chat.pages.sorry(state))
             return
         if incoming.at and self.store.now() - incoming.at > LATE_SECONDS:
             incoming = incoming.after_an_absence()
@@ -239,12 +239,12 @@ class Dispatch:
     async def _turn(self, line: _Line, waiting: Waiting, state: ChatState) -> None:
         """One turn, to its end. Raises Gone, and StorageError when it has to be begun again."""
         try:
-            async with aclosing(_iterated(self.chat.handle(state, waiting.incoming))) as showings:
-                async for showing in showings:
-                    if showing.state is not None or showing.erased:
-                        await self._deliver(line, waiting, showing)
+            async with aclosing(self.chat.handle(state, waiting.incoming)) as outgoings:
+                async for outgoing in outgoings:
+                    if outgoing.state is not None or outgoing.erased:
+                        await self._deliver(line, waiting, outgoing)
                         return
-                    await self._show(waiting.incoming, showing)
+                    await self._show(waiting.incoming, outgoing)
             await self._let_go(waiting)
         except (Gone, StorageError):
             raise
@@ -254,7 +254,7 @@ class Dispatch:
 
     async def _apologised(self, line: _Line, waiting: Waiting, state: ChatState) -> None:
         try:
-            await self._deliver(line, waiting, self.chat.sorry(state))
+            await self._deliver(line, waiting, self.chat.pages.sorry(state))
         except (Gone, StorageError):
             raise
         except Exception as error:  # not even that can be shown: nothing is gained by trying for ever
@@ -266,9 +266,9 @@ class Dispatch:
         identity = waiting.incoming.identity
         await self._patience.until_done(lambda: self.store.finish(waiting.row, identity, None, 0))
 
-    async def _deliver(self, line: _Line, waiting: Waiting, showing: Showing) -> None:
-        """The last showing of a turn: shown, then stored, with few others between the two at the same time."""
-        parts = self._parts(waiting.incoming, showing)
+    async def _deliver(self, line: _Line, waiting: Waiting, outgoing: Outgoing) -> None:
+        """The last outgoing message of a turn: shown, then stored, with few others between the two at the same time."""
+        parts = self._parts(waiting.incoming, outgoing)
         for part in parts[:-1]:
             await self._send(part)
         while True:
@@ -278,28 +278,28 @@ class Dispatch:
                 except NotNow as wait:
                     seconds = wait.seconds
                 else:
-                    await self._finish(line, waiting, showing, poll)
+                    await self._finish(line, waiting, outgoing, poll)
                     break
             await asyncio.sleep(seconds)
-        self._answered(showing)
+        self._answered(outgoing)
 
-    async def _finish(self, line: _Line, waiting: Waiting, showing: Showing, poll: str | None) -> None:
+    async def _finish(self, line: _Line, waiting: Waiting, outgoing: Outgoing, poll: str | None) -> None:
         """Store what came of a message, and let go of it."""
         identity, kept = waiting.incoming.identity, line.kept or Kept()
-        shown = None if poll is None or showing.poll is None else (poll, showing.poll)
+        shown = None if poll is None or outgoing.poll is None else (poll, outgoing.poll)
         try:
             version = await self._patience.until_done(
-                lambda: self.store.finish(waiting.row, identity, showing.state, kept.version, shown)
+                lambda: self.store.finish(waiting.row, identity, outgoing.state, kept.version, shown)
             )
         except StaleState:
             _log.warning("a chat was written elsewhere in the meantime; that state stands")
             await self._let_go(waiting)
             line.kept = None
             return
-        if showing.erased:
+        if outgoing.erased:
             await self._erased(line)
-        elif showing.state is not None:
-            line.kept = Kept(state=showing.state, version=version)
+        elif outgoing.state is not None:
+            line.kept = Kept(state=outgoing.state, version=version)
 
     async def _forget(self, line: _Line, waiting: Waiting) -> None:
         """Nobody is there any more: nothing of the chat stays."""
@@ -316,18 +316,18 @@ class Dispatch:
 
     # --- Showing ----------------------------------------------------------------------------------------------------
 
-    def _parts(self, incoming: Incoming, showing: Showing) -> Sequence[Part]:
-        return self.screen.parts(incoming, showing) if showing.text or showing.poll or showing.pictures else ()
+    def _parts(self, incoming: Incoming, outgoing: Outgoing) -> Sequence[Part]:
+        return self.screen.parts(incoming, outgoing) if outgoing.text or outgoing.poll or outgoing.pictures else ()
 
-    async def _show(self, incoming: Incoming, showing: Showing) -> None:
+    async def _show(self, incoming: Incoming, outgoing: Outgoing) -> None:
         """Show something that is not the end of a turn."""
-        for part in self._parts(incoming, showing):
+        for part in self._parts(incoming, outgoing):
             await self._send(part)
-        self._answered(showing)
+        self._answered(outgoing)
 
-    def _answered(self, showing: Showing) -> None:
+    def _answered(self, outgoing: Outgoing) -> None:
         try:
-            self.on_answer(showing)
+            self.on_answer(outgoing)
         except Exception as error:  # whoever listens must not cost anybody an answer
             _log.error("a listener failed: %s", type(error).__name__)
 
@@ -339,10 +339,10 @@ class Dispatch:
             except NotNow as wait:
                 await asyncio.sleep(wait.seconds)
 
-    async def _shown(self, incoming: Incoming, showing: Showing) -> None:
+    async def _shown(self, incoming: Incoming, outgoing: Outgoing) -> None:
         """Show something outside a chat's line; that it cannot be shown concerns nobody else."""
         try:
-            await self._show(incoming, showing)
+            await self._show(incoming, outgoing)
         except Gone:
             return
         except Exception as error:
@@ -372,13 +372,8 @@ class _Slow:
             self._saying.cancel()
 
     def _say(self) -> None:
-        showing = self._dispatch.chat.working(self._state)
-        self._saying = self._dispatch._later(self._dispatch._shown(self._incoming, showing))
-
-
-async def _iterated(showings: AsyncIterator[Showing]) -> AsyncGenerator[Showing, None]:
-    async for showing in showings:
-        yield showing
+        outgoing = self._dispatch.chat.pages.working(self._state)
+        self._saying = self._dispatch._later(self._dispatch._shown(self._incoming, outgoing))
 
 
 async def _settled(tasks: Sequence[asyncio.Task[None]], seconds: float) -> None:

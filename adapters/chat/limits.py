@@ -21,12 +21,13 @@ ALWAYS = {"crisis", "danger", "forget", "stop", "safe", "decided"}
 class ChatLimits:
     """Limits of each chat: messages a minute, messages waiting. In memory, by the clock that never jumps.
 
-    Chats have passing names here, as erasing a chat must not be a way around its limits.
+    Chats have passing names here, as erasing a chat must not be a way around its limits. `whose`: the chat that one counts as.
     """
 
     messages_a_minute: int = 12
     waiting: int = 5
     clock: Callable[[], float] = time.monotonic
+    whose: Callable[[ChatIdentity], ChatIdentity] = lambda identity: identity
     _names: Passing = field(default_factory=Passing)
     _taken: dict[bytes, deque[float]] = field(default_factory=dict)
     _told: dict[bytes, float] = field(default_factory=dict)
@@ -36,7 +37,7 @@ class ChatLimits:
         if incoming.command in ALWAYS:
             return ahead < 4 * self.waiting
         now = self.clock()
-        taken = self._taken.setdefault(self._names.name(incoming.identity), deque())
+        taken = self._taken.setdefault(self._name(incoming.identity), deque())
         while taken and taken[0] <= now - _MINUTE:
             taken.popleft()
         if ahead >= self.waiting or len(taken) >= self.messages_a_minute:
@@ -48,19 +49,22 @@ class ChatLimits:
 
     def take_back(self, incoming: Incoming) -> None:
         """A message that was admitted could not be stored: it does not count, as it will come again."""
-        taken = self._taken.get(self._names.name(incoming.identity))
+        taken = self._taken.get(self._name(incoming.identity))
         if taken and incoming.command not in ALWAYS:
             taken.pop()
 
     def may_tell(self, identity: ChatIdentity) -> bool:
         """Whether a chat may be told again that it is too fast: once a minute."""
-        now, name = self.clock(), self._names.name(identity)
+        now, name = self.clock(), self._name(identity)
         if now - self._told.get(name, -_TELL_EVERY) < _TELL_EVERY:
             return False
         self._told[name] = now
         if len(self._told) > _MOST_CHATS:
             self.sweep()
         return True
+
+    def _name(self, identity: ChatIdentity) -> bytes:
+        return self._names.name(self.whose(identity))
 
     def sweep(self) -> None:
         """Forget the chats that no limit holds back any more."""

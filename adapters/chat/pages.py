@@ -8,13 +8,14 @@ from dataclasses import dataclass, replace
 
 from adapters.chat.incoming import Incoming
 from adapters.chat.origin import origin
-from adapters.chat.privacy import Platform, PrivacyFacts, what_is_kept, who_can_read
-from adapters.chat.showing import BUTTON_BYTES, Button, Rows, Showing, Showings
+from adapters.chat.privacy import ModeratorNotices, Platform, PrivacyFacts, what_is_kept, who_can_read
+from adapters.chat.showing import BUTTON_BYTES, Button, Outgoing, Outgoings, Rows
 from adapters.chat.state import Answered, ChatState
 from adapters.chat.texts import ChatTexts, Languages
-from adapters.session import Session
 from engine.attempt import Assistant
+from engine.engine import Engine
 from engine.types import Role
+from engine.urgency.referral import Referral, Referrals
 
 TOPICS_A_PAGE = 8
 COUNTRIES_A_PAGE = 20
@@ -26,38 +27,75 @@ _LONGEST_TOPIC = BUTTON_BYTES - len(Button(label="", command="topic").code())
 
 @dataclass(frozen=True, kw_only=True)
 class Pages:
-    """Everything that can be looked at. Each page leaves the conversation as it is."""
+    """Everything that can be looked at. Each page leaves the conversation as it is.
 
-    session: Session
+    `moderators`: what is told of moderators who may read along at the moment.
+    """
+
+    engine: Engine
     languages: Languages
     platform: Platform
     facts: PrivacyFacts
+    moderators: ModeratorNotices | None = None
+
+    @property
+    def referrals(self) -> Referrals:
+        """The contacts and fixed texts of every country and language."""
+        return self.engine.referrals
+
+    def referral(self, state: ChatState) -> Referral:
+        """The referral for what this person has set."""
+        return self.referrals.choose(state.country, state.language)
 
     def texts(self, state: ChatState) -> ChatTexts:
         """The texts in the chat's language."""
-        return self.languages.choose(state.session.language)
+        return self.languages.choose(state.language)
 
     def assistant(self, state: ChatState) -> Assistant:
         """Whom the chat is with."""
-        return self.session.engine.assistants[state.session.conversation.assistant]
+        return self.engine.assistants[state.conversation.assistant]
 
     def emergency(self, state: ChatState) -> str:
         """The emergency contact inside a sentence."""
-        return self.session.referral(state.session).emergency()
+        return self.referral(state).emergency()
 
-    async def help(self, state: ChatState, incoming: Incoming) -> Showings:
+    # --- Out of the ordinary ----------------------------------------------------------------------------------------
+
+    def refuse(self, state: ChatState) -> Outgoing:
+        """What is shown for a message beyond the limits: it is neither kept nor read, and where help is goes along."""
+        return Outgoing(text=self.texts(state).too_many.format(emergency=self.emergency(state)), private=True)
+
+    def cannot_take(self, state: ChatState) -> Outgoing:
+        """What is shown while nothing can be stored."""
+        return Outgoing(text=self.texts(state).cannot_take.format(emergency=self.emergency(state)), private=True)
+
+    def sorry(self, state: ChatState) -> Outgoing:
+        """What is shown when something failed on our side."""
+        return Outgoing(text=self.texts(state).sorry.format(emergency=self.emergency(state)), private=True)
+
+    def lost(self, state: ChatState) -> Outgoing:
+        """What is shown when the chat as it was cannot be opened any more."""
+        return Outgoing(text=self.texts(state).lost, private=True)
+
+    def working(self, state: ChatState) -> Outgoing:
+        """What is shown when a turn is slow."""
+        return Outgoing(text=self.texts(state).working, private=True, brief=True)
+
+    # --- On request -------------------------------------------------------------------------------------------------
+
+    async def help(self, state: ChatState, incoming: Incoming) -> Outgoings:
         """What the bot can do."""
-        yield Showing(text=self.texts(state).help, private=True, state=state)
+        yield Outgoing(text=self.texts(state).help, private=True, state=state)
 
-    async def unknown(self, state: ChatState, incoming: Incoming) -> Showings:
+    async def unknown(self, state: ChatState, incoming: Incoming) -> Outgoings:
         """A command nobody knows."""
-        yield Showing(text=self.texts(state).unknown_command, private=True, state=state)
+        yield Outgoing(text=self.texts(state).unknown_command, private=True, state=state)
 
-    async def only_text(self, state: ChatState, incoming: Incoming) -> Showings:
+    async def only_text(self, state: ChatState, incoming: Incoming) -> Outgoings:
         """A message that holds no words."""
-        yield Showing(text=self.texts(state).only_text, private=True, state=state)
+        yield Outgoing(text=self.texts(state).only_text, private=True, state=state)
 
-    async def topics(self, state: ChatState, incoming: Incoming) -> Showings:
+    async def topics(self, state: ChatState, incoming: Incoming) -> Outgoings:
         """Titles as buttons, a page at a time."""
         said, sources = self.texts(state), list(self.assistant(state).knowledge.sources.values())
         pages = -(-len(sources) // TOPICS_A_PAGE)
@@ -66,7 +104,7 @@ class Pages:
         rows = [(Button(label=source.title, command="topic", argument=topic_code(source.id)),) for source in chosen]
         if pages > 1:
             rows.append((Button(label=said.buttons.topics, command="topics", argument=str((page + 1) % pages)),))
-        yield Showing(text=said.topics, buttons=tuple(rows), private=True, state=state)
+        yield Outgoing(text=said.topics, buttons=tuple(rows), private=True, state=state)
 
     def topic_title(self, state: ChatState, code: str) -> str:
         """The title of the source that a topic's button or link names; empty for one that is not there (any more)."""
@@ -74,7 +112,7 @@ class Pages:
         named = sources.get(code) or next((one for one in sources.values() if topic_code(one.id) == code), None)
         return "" if named is None else named.title
 
-    async def source(self, state: ChatState, incoming: Incoming) -> Showings:
+    async def source(self, state: ChatState, incoming: Incoming) -> Outgoings:
         """The passages that an answer comes from."""
         said, about = self.texts(state), state.answer(incoming.about)
         if about is None:
@@ -82,48 +120,48 @@ class Pages:
         else:
             text = self._origin(state, about, said) or said.no_source
         title = said.source_is if text.startswith(said.source_is) else ""
-        yield Showing(text=text, title=title, private=True, state=state)
+        yield Outgoing(text=text, title=title, private=True, state=state)
 
     def _origin(self, state: ChatState, about: Answered, said: ChatTexts) -> str:
-        assistants = self.session.engine.assistants
+        assistants = self.engine.assistants
         if about.assistant not in assistants:
             return ""
         return origin(assistants[about.assistant].knowledge, about.sources, _words_of(state, about), said)
 
-    async def crisis(self, state: ChatState, incoming: Incoming) -> Showings:
+    async def crisis(self, state: ChatState, incoming: Incoming) -> Outgoings:
         """The contacts, at any time."""
-        yield Showing(text=self.session.referral(state.session).full(), referral=True, private=True, state=state)
+        yield Outgoing(text=self.referral(state).full(), referral=True, private=True, state=state)
 
-    async def country(self, state: ChatState, incoming: Incoming) -> Showings:
+    async def country(self, state: ChatState, incoming: Incoming) -> Outgoings:
         """The country whose contacts are shown."""
         said, asked = self.texts(state), incoming.text.strip()
         chosen = self.with_country(state, asked)
         if chosen is not None:
-            state, referral = chosen, self.session.referral(chosen.session)
-            yield Showing(text=f"{self.country_set(state)}\n{referral.listed()}", private=True, state=state)
+            state, referral = chosen, self.referral(chosen)
+            yield Outgoing(text=f"{self.country_set(state)}\n{referral.listed()}", private=True, state=state)
             return
         page = int(asked) if asked.isdecimal() and len(asked) < 6 else 0
         now = self._country_name(state)
         text = said.unknown_country if asked and not page else said.choose_country.format(country=now)
-        yield Showing(text=text, buttons=self.countries(state, page), private=True, state=state)
+        yield Outgoing(text=text, buttons=self.countries(state, page), private=True, state=state)
 
     def with_country(self, state: ChatState, said: str) -> ChatState | None:
         """The chat with the country that somebody names, or would rather not name; None where there is none like it."""
-        code = "" if said == RATHER_NOT else self.session.referrals.find(said) if said else None
-        return None if code is None else replace(state, session=replace(state.session, country=code))
+        code = "" if said == RATHER_NOT else self.referrals.find(said) if said else None
+        return None if code is None else replace(state, country=code)
 
     def country_set(self, state: ChatState) -> str:
         """Whose contacts are shown from now on."""
         return self.texts(state).country_set.format(country=self._country_name(state))
 
     def _country_name(self, state: ChatState) -> str:
-        shown = self.session.referral(state.session).contacts.country
-        return self.session.referrals.names_in(state.session.language)[shown]
+        shown = self.referral(state).contacts.country
+        return self.referrals.names_in(state.language)[shown]
 
     def countries(self, state: ChatState, page: int = 0) -> Rows:
         """A button for each country, a page at a time, and one for those who would rather not say."""
-        texts = self.session.referral(state.session).texts
-        offered = list(self.session.referrals.offered(state.session.language).items())
+        texts = self.referral(state).texts
+        offered = list(self.referrals.offered(state.language).items())
         pages = -(-len(offered) // COUNTRIES_A_PAGE)
         first = page % pages * COUNTRIES_A_PAGE
         shown = offered[first : first + COUNTRIES_A_PAGE]
@@ -133,34 +171,40 @@ class Pages:
             last.insert(0, Button(label=texts.more_countries, command="country", argument=str(page % pages + 1)))
         return (*rows, tuple(last))
 
-    async def language(self, state: ChatState, incoming: Incoming) -> Showings:
+    async def language(self, state: ChatState, incoming: Incoming) -> Outgoings:
         """The language of everything around answers."""
         wanted = self._language(incoming.text)
         if wanted is not None:
-            state = replace(state, session=replace(state.session, language=wanted))
-            yield Showing(text=self.texts(state).language_set, private=True, state=state)
+            state = replace(state, language=wanted)
+            yield Outgoing(text=self.texts(state).language_set, private=True, state=state)
             return
         said = self.texts(state)
         text = said.unknown_language if incoming.text.strip() else said.choose_language
         names = self.languages.texts.items()
         choices = [Button(label=one.language, command="language", argument=code) for code, one in names]
-        yield Showing(text=text, buttons=_rows(choices, 2), private=True, state=state)
+        yield Outgoing(text=text, buttons=_rows(choices, 2), private=True, state=state)
 
     def _language(self, said: str) -> str | None:
         wanted = said.strip().casefold()
         names = {one.language.casefold(): code for code, one in self.languages.texts.items()}
         return names.get(wanted) or (self.languages.known(wanted) if wanted else None)
 
-    async def privacy(self, state: ChatState, incoming: Incoming) -> Showings:
+    async def privacy(self, state: ChatState, incoming: Incoming) -> Outgoings:
         """What is kept, and for how long."""
         said = self.texts(state)
-        yield Showing(text=what_is_kept(self.facts, said), title=said.privacy.title, private=True, state=state)
+        lines = [what_is_kept(self.facts, said)]
+        if self.moderators is not None and (kept := self.moderators.kept(state.language)):
+            lines.append(f"- {kept}")
+        yield Outgoing(text="\n".join(lines), title=said.privacy.title, private=True, state=state)
 
-    async def whocanread(self, state: ChatState, incoming: Incoming) -> Showings:
+    async def whocanread(self, state: ChatState, incoming: Incoming) -> Outgoings:
         """Who can read this chat."""
-        said = self.texts(state)
-        text = who_can_read(self.facts, self.platform, said, private=incoming.private)
-        yield Showing(text=text, title=said.whocanread.title, private=True, state=state)
+        said, facts = self.texts(state), self.facts
+        if self.moderators is not None:
+            notices = (self.moderators.reads(state.language), facts.moderators)
+            facts = replace(facts, moderators=" ".join(filter(None, notices)))
+        text = who_can_read(facts, self.platform, said, private=incoming.private)
+        yield Outgoing(text=text, title=said.whocanread.title, private=True, state=state)
 
 
 def topic_code(source: str) -> str:
@@ -173,7 +217,7 @@ def topic_code(source: str) -> str:
 
 def _words_of(state: ChatState, about: Answered) -> str:
     """The words of an answer, where the conversation still holds them."""
-    for message in reversed(state.session.conversation.messages):
+    for message in reversed(state.conversation.messages):
         if message.role is Role.ASSISTANT and message.citations == about.sources:
             return message.content
     return ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Protocol
 
 from adapters.chat.texts import ChatTexts
 
@@ -45,6 +45,18 @@ class PrivacyFacts:
     moderators: str = ""
     crisis_notes: bool = False
     in_memory: bool = False
+
+
+class ModeratorNotices(Protocol):
+    """What is told of moderators, as they have set it at the moment; empty for nothing. Languages as somebody chose them."""
+
+    def reads(self, language: str | None) -> str:
+        """What they read."""
+        ...
+
+    def kept(self, language: str | None) -> str:
+        """What waits for them, and for how long."""
+        ...
 
 
 def who_can_read(facts: PrivacyFacts, platform: Platform, texts: ChatTexts, *, private: bool) -> str:

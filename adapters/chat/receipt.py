@@ -22,7 +22,7 @@ class Receipt:
 
     def of(self, state: ChatState | None) -> Receipt:
         """The same, with the number of messages in the state that was erased; the welcome is ours."""
-        messages = len(state.session.conversation.messages) - 1 if state is not None and self.chat else 0
+        messages = len(state.conversation.messages) - 1 if state is not None and self.chat else 0
         return replace(self, messages=max(messages, 0))
 
 

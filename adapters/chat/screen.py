@@ -1,4 +1,4 @@
-"""What a platform does with a showing: cut it into the platform's messages, and send them one by one."""
+"""What a platform does with an outgoing message: cut it into the platform's messages, and send them one by one."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from contextlib import AbstractAsyncContextManager
 from typing import Any, Protocol, TypeAlias
 
 from adapters.chat.incoming import Incoming
-from adapters.chat.showing import Showing
+from adapters.chat.showing import Outgoing
 
 Part: TypeAlias = Any
 """One message of a platform, ready to be sent; only its screen looks inside."""
@@ -28,8 +28,8 @@ class NotNow(Exception):
 class Screen(Protocol):
     """A platform's way to show things."""
 
-    def parts(self, incoming: Incoming, showing: Showing) -> Sequence[Part]:
-        """A showing as the platform's messages, to be shown where `incoming` came from."""
+    def parts(self, incoming: Incoming, outgoing: Outgoing) -> Sequence[Part]:
+        """An outgoing message as the platform's messages, to be shown where `incoming` came from."""
         ...
 
     async def send(self, part: Part) -> str | None:

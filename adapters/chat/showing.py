@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -11,7 +11,7 @@ from adapters.chat.state import ChatState
 from engine.types import Turn
 
 Rows: TypeAlias = tuple[tuple["Button", ...], ...]
-Showings: TypeAlias = AsyncIterator["Showing"]
+Outgoings: TypeAlias = AsyncGenerator["Outgoing", None]
 BUTTON_BYTES = 64
 """What Telegram carries with a button; the shortest of all platforms."""
 
@@ -48,7 +48,7 @@ class Picture:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Showing:
+class Outgoing:
     """One message to show.
 
     `title`: how the text begins, where that is a heading. `private`: it is for this person's eyes only, wherever the
@@ -69,3 +69,8 @@ class Showing:
     state: ChatState | None = None
     erased: bool = False
     turn: Turn | None = None
+
+
+async def only(outgoing: Outgoing) -> Outgoings:
+    """One message, and the end."""
+    yield outgoing

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
-from typing import Any
 
-from adapters.session import SessionState
 from engine.conversation import from_json as conversation_from
 from engine.conversation import to_json as conversation_to
-from engine.types import Help, Turn
+from engine.types import Conversation, Help, Turn
 
 KEPT_ANSWERS = 8
 """Buttons under older answers say that they are too old."""
-_VERSION = 1
+_VERSION = 2
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -35,13 +32,16 @@ class Answered:
 class ChatState:
     """A chat between messages.
 
+    `country` and `language` as chosen, an empty country by somebody who would rather not say.
     `waiting`: the question sent before consent. `answered`: the last answer's number; `answers`: the last few.
     `since_asked`: answers since feedback was asked for; `asked`: the questions of feedback they were asked, each once and
     for as long as the chat lasts; `since_referral`: answers since help was shown, if ever. `told_quoting`: they know
     that today's answers are quotations only.
     """
 
-    session: SessionState
+    conversation: Conversation
+    country: str | None = None
+    language: str | None = None
     consented: bool = False
     waiting: str = ""
     answered: int = 0
@@ -61,7 +61,7 @@ class ChatState:
         """The state after a question of feedback has been put, which is not put again."""
         return replace(self, since_asked=0, asked=(*self.asked, question))
 
-    def after(self, session: SessionState, turn: Turn) -> ChatState:
+    def after(self, turn: Turn) -> ChatState:
         """The state after a turn."""
         number = self.answered + 1
         this = Answered(
@@ -74,7 +74,7 @@ class ChatState:
         since = None if self.since_referral is None else self.since_referral + 1
         return replace(
             self,
-            session=session,
+            conversation=turn.conversation,
             answered=number,
             answers=(*self.answers, this)[-KEPT_ANSWERS:],
             since_asked=self.since_asked + 1,
@@ -83,35 +83,38 @@ class ChatState:
 
     def to_json(self) -> bytes:
         """As bytes, for sealing."""
-        session = {
-            "conversation": conversation_to(self.session.conversation),
-            **{name: getattr(self.session, name) for name in _SESSION},
-        }
         kept = {
             "version": _VERSION,
-            "session": session,
+            "conversation": conversation_to(self.conversation),
             "answers": [asdict(one) for one in self.answers],
             "asked": self.asked,
-            **{name: getattr(self, name) for name in _OWN},
+            **{name: getattr(self, name) for name in _PLAIN},
         }
         return json.dumps(kept, ensure_ascii=False, separators=(",", ":")).encode(errors="surrogatepass")
 
     @classmethod
     def from_json(cls, content: bytes) -> ChatState:
-        """The inverse; raises ValueError, KeyError or TypeError for anything else."""
-        kept: Mapping[str, Any] = json.loads(content.decode(errors="surrogatepass"))
-        if kept["version"] != _VERSION:
+        """The inverse, of this version and the one before; raises ValueError, KeyError or TypeError for anything else."""
+        kept = json.loads(content.decode(errors="surrogatepass"))
+        if kept["version"] == 1:
+            kept |= kept["session"]
+        elif kept["version"] != _VERSION:
             raise ValueError("state of another version")
-        session = kept["session"]
         return cls(
-            session=SessionState(
-                conversation=conversation_from(session["conversation"]), **{name: session[name] for name in _SESSION}
-            ),
+            conversation=conversation_from(kept["conversation"]),
             answers=tuple(Answered(**{**one, "sources": tuple(one["sources"])}) for one in kept["answers"]),
             asked=tuple(kept.get("asked", ())),  # chats of earlier versions do not say
-            **{name: kept[name] for name in _OWN},
+            **{name: kept[name] for name in _PLAIN},
         )
 
 
-_SESSION = ("country", "language")
-_OWN = ("consented", "waiting", "answered", "since_asked", "since_referral", "told_quoting")
+_PLAIN = (
+    "country",
+    "language",
+    "consented",
+    "waiting",
+    "answered",
+    "since_asked",
+    "since_referral",
+    "told_quoting",
+)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from sqlalchemy import Connection, delete, insert, select, update
 
@@ -46,6 +47,22 @@ class Waiting:
     attempts: int = 0
 
 
+class Contexts(Protocol):
+    """What is carried between several chats of one person."""
+
+    async def noted(self, arrived: Sequence[Incoming]) -> None:
+        """Messages are about to be put on disk."""
+        ...
+
+    async def loaded(self, identity: ChatIdentity, kept: Kept) -> Kept:
+        """A chat with what holds in it from elsewhere."""
+        ...
+
+    async def finished(self, identity: ChatIdentity, state: ChatState) -> None:
+        """A chat was written."""
+        ...
+
+
 @dataclass(frozen=True, kw_only=True)
 class ChatStore:
     """All that is stored of chats. Every method is one transaction and raises StorageError.
@@ -60,6 +77,8 @@ class ChatStore:
     idle_hours: int = 24
     now: Callable[[], float] = time.time
     erased: list[Callable[[ChatIdentity], None]] = field(default_factory=list)
+    contexts: Contexts | None = None
+    """Where people have several chats; what it does is transactions of its own."""
 
     @property
     def keyring(self) -> Keyring:
@@ -70,6 +89,8 @@ class ChatStore:
 
     async def take(self, arrived: Sequence[Incoming], cursor: tuple[str, int] | None = None) -> list[Waiting]:
         """Put messages on disk; with them goes the number of the platform's update they came with."""
+        if self.contexts is not None:
+            await self.contexts.noted(arrived)
         sealed = [
             {
                 "chat": self._inbox_name(one.identity),
@@ -104,6 +125,10 @@ class ChatStore:
             return int.from_bytes(self.keyring.open(_CURSOR, name.encode(), sealed), "big")
         except SealBroken:
             return None
+
+    async def put_cursor(self, name: str, value: int) -> None:
+        """Note a number under a name, without any message."""
+        await self.take([], (name, value))
 
     async def seal_cursors(self) -> None:
         """Seal the numbers that a version without seals has left."""
@@ -155,6 +180,10 @@ class ChatStore:
 
     async def load(self, identity: ChatIdentity) -> Kept:
         """A chat's state, under whichever secret it lies."""
+        kept = await self._load(identity)
+        return kept if self.contexts is None else await self.contexts.loaded(identity, kept)
+
+    async def _load(self, identity: ChatIdentity) -> Kept:
         chat = await self.naming.of(identity)
         keys = chat.names("chat")
         rows = await self.database.run(
@@ -165,7 +194,7 @@ class ChatStore:
         by_key = {bytes(row.chat): row for row in rows}
         for key in keys:
             row = by_key.get(key)
-            if row is None or row.seen_hour + self.idle_hours < self._hour():
+            if row is None or row.seen_hour + self.idle_hours < self.hour():
                 continue
             # The version counts on from the row under the present key only: that is the one that is written.
             version = row.version if key == keys[0] else 0
@@ -204,7 +233,7 @@ class ChatStore:
                 connection.execute(upsert(connection.dialect.name, polls, shown))
             if sealed is None:
                 return version
-            values = {"version": version + 1, "seen_hour": self._hour(), "sealed": sealed}
+            values = {"version": version + 1, "seen_hour": self.hour(), "sealed": sealed}
             if version == 0:
                 connection.execute(delete(chats).where(chats.c.chat.in_(keys)))
                 connection.execute(insert(chats).values(chat=keys[0], **values))
@@ -214,7 +243,10 @@ class ChatStore:
                     raise StaleState
             return version + 1
 
-        return await self.database.run(work)
+        written = await self.database.run(work)
+        if self.contexts is not None and state is not None:
+            await self.contexts.finished(identity, state)
+        return written
 
     def _poll_row(self, platform: str, chat: bytes, name: str, poll: Poll) -> dict[str, bytes | int]:
         context = _poll_context(platform, name)
@@ -262,7 +294,7 @@ class ChatStore:
 
     async def sweep(self, asked_days: int) -> int:
         """Erase what has expired; how many chats. What seems to come from the future counts as of now."""
-        hour, day = self._hour(), int(self.now() // 86_400)
+        hour, day = self.hour(), int(self.now() // 86_400)
 
         def work(connection: Connection) -> int:
             connection.execute(update(chats).where(chats.c.seen_hour > hour).values(seen_hour=hour))
@@ -298,7 +330,8 @@ class ChatStore:
         """Under which name messages wait. It may be quick to guess: whoever has its key can read them anyway."""
         return self.inbox_secret.keyed(_WAITING, identity.canonical())
 
-    def _hour(self) -> int:
+    def hour(self) -> int:
+        """Hours since 1970."""
         return int(self.now() // 3600)
 
 

@@ -1,87 +1,148 @@
-"""Questions and answers: a turn of the session, with its notes, pictures and buttons, and now and then a question back."""
+"""A turn of a chat: what the engine says, in the person's language, with notes, pictures, buttons, and at times a question.
+
+All platforms and commands go through `Turns`; nothing else asks the engine for a turn.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
-from dataclasses import dataclass, replace
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, nullcontext
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
 
-from adapters.chat.feedback_port import FeedbackPort
+from adapters.chat.feedback_port import FeedbackPort, Poll
 from adapters.chat.incoming import Incoming
 from adapters.chat.pages import Pages
-from adapters.chat.showing import Button, Picture, Rows, Showing, Showings
+from adapters.chat.showing import Button, Outgoing, Outgoings, Picture, Rows, only
 from adapters.chat.spending import Spending
 from adapters.chat.state import ChatState
 from adapters.chat.texts import ChatTexts
-from adapters.session import Outgoing, Session
-from engine.types import Basis, DangerAnswer, Help, Medium, Outcome, Turn, Wish
+from adapters.counting import UrgentCounts
+from adapters.reader import Reader
+from engine.types import Basis, DangerAnswer, Help, Medium, Outcome, Turn, Urgency, UrgencyLevel, Wish
 from engine.urgency.referral import Referral
 
 WISHES = {"simpler": Wish.SIMPLER, "shorter": Wish.SHORTER, "example": Wish.EXAMPLE, "more": Wish.MORE}
+_NAMING = {"start", "topic", "danger"}
+"""What follows these commands is a name of ours, not somebody's own words."""
+
+
+Ask: TypeAlias = Callable[[bool], Awaitable[Turn]]
+"""Asks the engine for a turn; with True, of the built-in agents alone."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Turns:
-    """Answers. At the day's limit of spending, by quotation."""
+    """Answers. At the day's limit of spending, by quotation.
+
+    `counts` holds no more than weeks and platforms; `reader` reads what people write, for all platforms; `places` are
+    those of turns with a language model, given in the order of asking, None for no bound.
+    """
 
     pages: Pages
-    spending: Spending
+    spending: Spending = field(default_factory=Spending)
     feedback: FeedbackPort | None = None
+    counts: UrgentCounts = field(default_factory=UrgentCounts)
+    reader: Reader = field(default_factory=Reader)
+    places: asyncio.Semaphore | None = None
 
-    @property
-    def session(self) -> Session:
-        """What a turn is asked of."""
-        return self.pages.session
+    # --- The engine -------------------------------------------------------------------------------------------------
 
-    async def message(self, state: ChatState, incoming: Incoming) -> Showings:
+    async def read(self, state: ChatState, message: str) -> Urgency:
+        """What the fast layers see in a message that will be answered."""
+        return await self.reader.read(self.pages.engine.assess_now, state.conversation, message)
+
+    async def referral_now(self, state: ChatState, message: str) -> Outgoing | None:
+        """The whole referral for a message that will not be answered (now), where its explicit words call for one.
+
+        Also where there is no place or time to read it: help that was not needed does less harm than help that was missed.
+        """
+        found = await self.reader.read_soon(self.pages.engine.assess_now, state.conversation, message)
+        if found is not None and found.level is not UrgencyLevel.URGENT:
+            return None
+        self.counts.add(self.pages.platform.id)
+        found = found or Urgency()
+        text = self.pages.referral(state).full(kind=found.kind, third_person=found.another)
+        return Outgoing(text=text, referral=True, private=True)
+
+    async def own_alarm(self, state: ChatState, incoming: Incoming) -> Outgoing | None:
+        """The same, where the words are somebody's own; a topic's name is not."""
+        if not incoming.text or (incoming.command in _NAMING and self.as_question(state, incoming)):
+            return None
+        return await self.referral_now(state, incoming.text)
+
+    async def turn(self, state: ChatState, message: str, *, wish: Wish = Wish.ANSWER, built_in: bool = False) -> Turn:
+        """The engine's turn for one message. `built_in`: no language model is asked."""
+        seen = await self.read(state, message) if wish is Wish.ANSWER else None
+        at_once = seen is not None and seen.level is UrgencyLevel.URGENT
+        async with self._place(built_in=built_in or at_once):
+            turn = await self.pages.engine.respond(
+                state.conversation,
+                message,
+                wish=wish,
+                built_in=built_in,
+                seen=seen,
+                referral=self.pages.referral(state),
+            )
+        return self._counted(turn)
+
+    async def answered(self, state: ChatState, answer: DangerAnswer, *, built_in: bool = False) -> Turn:
+        """The engine's turn after a button below the check question or the referral."""
+        async with self._place(built_in=built_in or answer is not DangerAnswer.SAFE):
+            turn = await self.pages.engine.answered(
+                state.conversation, answer, built_in=built_in, referral=self.pages.referral(state)
+            )
+        return self._counted(turn)
+
+    def _place(self, *, built_in: bool) -> AbstractAsyncContextManager[object]:
+        """A place for a turn that may ask a language model; others need none."""
+        return nullcontext() if built_in or self.places is None else self.places
+
+    def _counted(self, turn: Turn) -> Turn:
+        if turn.help.replaces:
+            self.counts.add(self.pages.platform.id)
+        return turn
+
+    # --- What people do ---------------------------------------------------------------------------------------------
+
+    def message(self, state: ChatState, incoming: Incoming) -> Outgoings:
         """Answer a message; who asks who can read this is told by the page for it, not by a model."""
         if self.pages.assistant(state).texts.sayings.secrecy.fits(incoming.text):
-            shown = self.pages.whocanread(state, incoming)
-        else:
-            quoting = self.spending.exhausted
-            turn = self.session.handle(state.session, incoming.text, built_in=quoting)
-            shown = self._turn(state, incoming, turn, quoting=quoting)
-        async for showing in shown:
-            yield showing
+            return self.pages.whocanread(state, incoming)
+        return self._turn(state, incoming, lambda quoting: self.turn(state, incoming.text, built_in=quoting))
 
-    async def topic(self, state: ChatState, incoming: Incoming) -> Showings:
+    def topic(self, state: ChatState, incoming: Incoming) -> Outgoings:
         """Answer what a topic's button or link stands for."""
         question = self.as_question(state, incoming)
         if not question:
-            yield Showing(text=self.pages.texts(state).unknown_topic, private=True, state=state)
-            return
-        async for showing in self.message(state, replace(incoming, text=question)):
-            yield showing
+            return only(Outgoing(text=self.pages.texts(state).unknown_topic, private=True, state=state))
+        return self.message(state, replace(incoming, text=question))
 
-    async def wish(self, state: ChatState, incoming: Incoming) -> Showings:
+    def wish(self, state: ChatState, incoming: Incoming) -> Outgoings:
         """The last answer in another form; older answers are too far away to know what was meant."""
         if incoming.about is not None and incoming.about != state.answered:
-            yield Showing(text=self.pages.texts(state).earlier_answer, private=True, state=state)
-            return
-        quoting = self.spending.exhausted
-        turn = self.session.handle(state.session, "", wish=WISHES[incoming.command], built_in=quoting)
-        async for showing in self._turn(state, incoming, turn, quoting=quoting):
-            yield showing
+            return self._too_old(state)
+        wish = WISHES[incoming.command]
+        return self._turn(state, incoming, lambda quoting: self.turn(state, "", wish=wish, built_in=quoting))
 
-    async def safe(self, state: ChatState, incoming: Incoming) -> Showings:
+    def safe(self, state: ChatState, incoming: Incoming) -> Outgoings:
         """Answer what the crisis referral stood in place of, for somebody who says that they are safe."""
-        async for showing in self._answered(state, incoming, DangerAnswer.SAFE):
-            yield showing
+        return self._answered(state, incoming, DangerAnswer.SAFE)
 
-    async def danger(self, state: ChatState, incoming: Incoming) -> Showings:
+    def danger(self, state: ChatState, incoming: Incoming) -> Outgoings:
         """What follows from a button below the check question."""
         try:
             answer = DangerAnswer(incoming.text)
         except ValueError:
-            yield Showing(text=self.pages.texts(state).earlier_answer, private=True, state=state)
-            return
-        async for showing in self._answered(state, incoming, answer):
-            yield showing
+            return self._too_old(state)
+        return self._answered(state, incoming, answer)
 
-    async def _answered(self, state: ChatState, incoming: Incoming, answer: DangerAnswer) -> Showings:
-        quoting = self.spending.exhausted
-        turn = self.session.answered(state.session, answer, built_in=quoting)
-        async for showing in self._turn(state, incoming, turn, quoting=quoting):
-            yield showing
+    def _too_old(self, state: ChatState) -> Outgoings:
+        return only(Outgoing(text=self.pages.texts(state).earlier_answer, private=True, state=state))
+
+    def _answered(self, state: ChatState, incoming: Incoming, answer: DangerAnswer) -> Outgoings:
+        return self._turn(state, incoming, lambda quoting: self.answered(state, answer, built_in=quoting))
 
     def as_question(self, state: ChatState, incoming: Incoming) -> str:
         """What somebody wants to know: their words, or the question that a topic stands for."""
@@ -90,52 +151,40 @@ class Turns:
         title = self.pages.topic_title(state, incoming.text)
         return self.pages.texts(state).topic_question.format(title=title) if title else ""
 
-    async def _turn(
-        self, state: ChatState, incoming: Incoming, turn: Awaitable[Outgoing], *, quoting: bool
-    ) -> Showings:
-        said, outgoing = self.pages.texts(state), await turn
-        assert outgoing.turn is not None and outgoing.state is not None  # noqa: S101 - contract of Session
-        before, state = state, state.after(outgoing.state, outgoing.turn)
-        await self.spending.add(outgoing.turn.usage)
-        referral = self.session.referral(state.session)
-        if outgoing.referral:
-            yield Showing(
-                text=outgoing.text,
-                referral=True,
-                private=True,
-                buttons=safe_button(referral),
-                state=state,
-                turn=outgoing.turn,
-            )
+    async def _turn(self, state: ChatState, incoming: Incoming, ask: Ask) -> Outgoings:
+        quoting = self.spending.exhausted
+        said, turn = self.pages.texts(state), await ask(quoting)
+        before, state = state, state.after(turn)
+        await self.spending.add(turn.usage)
+        referral = self.pages.referral(state)
+        if turn.help.replaces:
+            rows = safe_button(referral)
+            yield Outgoing(text=turn.reply.text, referral=True, private=True, buttons=rows, state=state, turn=turn)
             return
-        told = quoting and outgoing.turn.review.outcome is not Outcome.FIXED
+        told = quoting and turn.review.outcome is not Outcome.FIXED
         state = replace(state, told_quoting=quoting and (told or before.told_quoting))
-        rows = self._buttons(said, outgoing.turn, state.answered)
-        answer = Showing(
-            text=_with_notes(outgoing.text, incoming, said, quoting=told and not before.told_quoting),
-            pictures=tuple(_picture(one, said) for one in outgoing.media),
-            buttons=check_buttons(referral) if outgoing.turn.help is Help.QUESTION else rows,
-            private=outgoing.turn.help is not Help.NONE,
-            turn=outgoing.turn,
+        answer = Outgoing(
+            text=_with_notes(turn.reply.text, incoming, said, quoting=told and not before.told_quoting),
+            pictures=tuple(_picture(one, said) for one in turn.reply.media),
+            buttons=check_buttons(referral)
+            if turn.help is Help.QUESTION
+            else self._buttons(said, turn, state.answered),
+            private=turn.help is not Help.NONE,
+            turn=turn,
         )
-        async for showing in self._with_poll(answer, state, incoming, outgoing.turn):
-            yield showing
-
-    async def _with_poll(self, answer: Showing, state: ChatState, incoming: Incoming, turn: Turn) -> Showings:
-        """The answer, and after it a question back, if this is a good moment for one."""
-        calm = not turn.is_private and turn.review.outcome is not Outcome.FIXED
-        poll = None
-        if self.feedback is not None and calm and incoming.private:
-            poll = await self.feedback.due(incoming.identity, state, state.session.language or self._default_language)
+        poll = await self._poll(state, incoming, turn)
         if poll is None:
             yield replace(answer, state=state)
         else:
             yield answer
-            yield Showing(poll=poll, private=True, state=state.being_asked(poll.question))
+            yield Outgoing(poll=poll, private=True, state=state.being_asked(poll.question))
 
-    @property
-    def _default_language(self) -> str:
-        return self.pages.languages.default
+    async def _poll(self, state: ChatState, incoming: Incoming, turn: Turn) -> Poll | None:
+        """A question back, if this is a good moment for one."""
+        calm = not turn.is_private and turn.review.outcome is not Outcome.FIXED
+        if self.feedback is None or not calm or not incoming.private:
+            return None
+        return await self.feedback.due(incoming.identity, state, state.language or self.pages.languages.default)
 
     def _buttons(self, said: ChatTexts, turn: Turn, number: int) -> Rows:
         if turn.review.outcome is Outcome.FIXED and not turn.reply.citations:

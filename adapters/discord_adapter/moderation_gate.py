@@ -15,7 +15,7 @@ import discord
 
 from adapters.chat.dispatch import Dispatch
 from adapters.chat.incoming import Incoming
-from adapters.chat.showing import Showing
+from adapters.chat.showing import Outgoing
 from adapters.chat.texts import Languages
 from adapters.discord_adapter.gate import Release, Where
 from adapters.discord_adapter.moderation_buttons import Buttons
@@ -83,7 +83,7 @@ class ModerationGate:
         here = self.admission.place(where.channel, where.parent, category=where.category)
         return here and self.channel not in where.places and self.admission.person(roles)
 
-    async def held(self, incoming: Incoming, showing: Showing) -> bool:
+    async def held(self, incoming: Incoming, outgoing: Outgoing) -> bool:
         """Never: the chat itself has held back what waits, before it was remembered as said."""
         return False
 

@@ -5,21 +5,21 @@ What waits is not remembered as said: the conversation holds what was really sho
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from adapters.chat.chat import Chat
+from adapters.chat.chat import Handler
 from adapters.chat.incoming import Incoming
 from adapters.chat.pages import Pages
-from adapters.chat.showing import Showing, Showings
+from adapters.chat.showing import Outgoing, Outgoings, only
 from adapters.chat.state import KEPT_ANSWERS, ChatState
-from adapters.chat.turns import WISHES
+from adapters.chat.turns import WISHES, Turns
 from adapters.moderation.policy import Mode, Reason, reason_to_wait
 from adapters.moderation.rechecking import doubts
 from adapters.moderation.review_queue import DECIDED, ReviewQueue
 from adapters.moderation.reviews import Decided, Outcome, Review, new_id
 from adapters.moderation.standing import Standing, Standings
 from adapters.moderation.texts import MemberTexts
+from adapters.texts import ByLanguage
 from engine.exceptions import StorageError
 from engine.types import Conversation, Reply, Role, Turn, Urgency
 from engine.types import Outcome as TurnOutcome
@@ -30,85 +30,63 @@ ASKING = frozenset({"", "ask", "topic", "topics", "safe", "start", "consent", *W
 
 
 @dataclass(frozen=True, kw_only=True)
-class ModeratedPages(Pages):
-    """The pages; “who can read this?” also says what moderators read at the moment."""
+class MemberNotices:
+    """What members are told of moderators, as these have set it now (`ModeratorNotices`)."""
 
     standings: Standings
-    members: Mapping[str, MemberTexts]
+    members: ByLanguage[MemberTexts]
     minutes: int
 
-    def said(self, state: ChatState) -> MemberTexts:
-        """What members are told, in the chat's language."""
-        return self.members.get(state.session.language or "") or self.members[self.languages.default]
-
-    async def whocanread(self, state: ChatState, incoming: Incoming) -> Showings:
-        """Who can read this chat, as moderators have set it now."""
-        said = self.said(state)
+    def reads(self, language: str | None) -> str:
+        """What moderators read."""
+        said = self.members.choose(language)
         notices = {Mode.OPEN: said.reads_nothing, Mode.FLAGGED: said.reads_flagged, Mode.ALL: said.reads_all}
-        notice = notices[self.standings.now.mode].format(minutes=self.minutes)
-        facts = replace(self.facts, moderators=" ".join(filter(None, (notice, self.facts.moderators))))
-        plain = Pages(session=self.session, languages=self.languages, platform=self.platform, facts=facts)
-        async for showing in plain.whocanread(state, incoming):
-            yield showing
+        return notices[self.standings.now.mode].format(minutes=self.minutes)
 
-    async def privacy(self, state: ChatState, incoming: Incoming) -> Showings:
-        """What is kept, with what waits for moderators where something can."""
-        async for showing in super().privacy(state, incoming):
-            if self.standings.now.mode is Mode.OPEN:
-                yield showing
-            else:
-                kept = self.said(state).kept.format(minutes=self.minutes)
-                yield replace(showing, text=f"{showing.text}\n- {kept}")
+    def kept(self, language: str | None) -> str:
+        """What waits for moderators, where something can."""
+        if self.standings.now.mode is Mode.OPEN:
+            return ""
+        return self.members.choose(language).kept.format(minutes=self.minutes)
 
 
 @dataclass(frozen=True, kw_only=True)
-class ModeratedChat(Chat):
-    """Handles what people do on a platform that has moderators."""
+class ChatModerator:
+    """Looks at what a chat shows, for a platform that has moderators (`Moderator`)."""
 
+    pages: Pages
+    turns: Turns
     standings: Standings
     queue: ReviewQueue
-    members: Mapping[str, MemberTexts]
-
-    def _pages(self) -> Pages:
-        return ModeratedPages(
-            session=self.session,
-            languages=self.languages,
-            platform=self.platform,
-            facts=self.facts,
-            standings=self.standings,
-            members=self.members,
-            minutes=self.queue.minutes,
-        )
+    members: ByLanguage[MemberTexts]
 
     def said(self, state: ChatState) -> MemberTexts:
         """What members are told, in the chat's language."""
-        return self.members.get(state.session.language or "") or self.members[self.languages.default]
+        return self.members.choose(state.language)
 
-    async def handle(self, state: ChatState, incoming: Incoming) -> Showings:
+    def _contacts(self, state: ChatState) -> str:
+        return self.pages.referral(state).brief()
+
+    def watched(self, state: ChatState, incoming: Incoming, handle: Handler) -> Outgoings:
         """What is shown for one thing a person did, as far as moderators let it be shown."""
         if incoming.command == DECIDED:
             shown = self._decided(state, incoming)
         elif self.standings.now.paused and incoming.command in ASKING:
             shown = self._while_paused(state, incoming)
         elif incoming.command == "source" and self._from_blocked(state, incoming):
-            shown = self._blocked_page(state)
+            shown = only(Outgoing(text=self._blocked_line(state), private=True, state=state))
         else:
-            shown = self._watched(state, incoming)
-        async for showing in self._with_lost(shown, incoming):
-            yield showing
+            shown = self._watched(state, incoming, handle)
+        return self._with_lost(shown, incoming)
 
     # --- Pause ------------------------------------------------------------------------------------------------------
 
-    async def _while_paused(self, state: ChatState, incoming: Incoming) -> Showings:
+    async def _while_paused(self, state: ChatState, incoming: Incoming) -> Outgoings:
         """No answers; where help is stays. Consent counts, the question that waited for it is not answered later."""
         if incoming.command == "consent":
             state = replace(state, consented=True, waiting="")
-        line = Showing(text=self.paused_line(state), private=True)
-        yield replace(await self._referral(state, incoming) or line, state=state)
-
-    def paused_line(self, state: ChatState) -> str:
-        """What somebody reads who asks during a pause."""
-        return self.said(state).paused.format(contacts=self.session.referral(state.session).brief())
+        line = Outgoing(text=self.said(state).paused.format(contacts=self._contacts(state)), private=True)
+        yield replace(await self.turns.own_alarm(state, incoming) or line, state=state)
 
     # --- What is not answered here ----------------------------------------------------------------------------------
 
@@ -116,72 +94,69 @@ class ModeratedChat(Chat):
         about = state.answer(incoming.about)
         return about is not None and bool(set(about.sources) & set(self.standings.now.sources))
 
-    async def _blocked_page(self, state: ChatState) -> Showings:
-        yield Showing(text=self._blocked_line(state), private=True, state=state)
-
     def _blocked_line(self, state: ChatState) -> str:
-        return self.said(state).blocked.format(contacts=self.session.referral(state.session).brief())
+        return self.said(state).blocked.format(contacts=self._contacts(state))
 
     def _is_blocked(self, standing: Standing, turn: Turn) -> bool:
         if set(turn.reply.citations) & set(standing.sources):
             return True
-        topics = self.session.engine.stakes.topics(_asked(turn.conversation), _words(turn))
+        topics = self.pages.engine.stakes.topics(_asked(turn.conversation), _words(turn))
         return bool(set(topics) & set(standing.topics))
 
     # --- What waits -------------------------------------------------------------------------------------------------
 
-    async def _watched(self, state: ChatState, incoming: Incoming) -> Showings:
+    async def _watched(self, state: ChatState, incoming: Incoming, handle: Handler) -> Outgoings:
         """What the chat shows, with each answer looked at; after one that is not shown, no question follows."""
-        instead: Showing | None = None
-        async for showing in super().handle(state, incoming):
-            if showing.turn is not None and not showing.referral:
-                instead = await self._instead(state, incoming, showing)
+        instead: Outgoing | None = None
+        async for outgoing in handle(state, incoming):
+            if outgoing.turn is not None and not outgoing.referral:
+                instead = await self._instead(state, incoming, outgoing)
                 if instead is None:
-                    yield self._for_whom(showing, showing.turn)
+                    yield self._for_whom(outgoing, outgoing.turn)
                 elif instead.state is not None:
                     yield instead
-            elif instead is not None and showing.state is not None:
-                yield replace(instead, state=_as_shown(showing.state, instead.text))
+            elif instead is not None and outgoing.state is not None:
+                yield replace(instead, state=_as_shown(outgoing.state, instead.text))
             elif instead is None:
-                yield showing
+                yield outgoing
         if incoming.command in {"forget", "stop"}:
             self.queue.withdrawn()
 
-    async def _instead(self, before: ChatState, incoming: Incoming, showing: Showing) -> Showing | None:
+    async def _instead(self, before: ChatState, incoming: Incoming, outgoing: Outgoing) -> Outgoing | None:
         """What is shown in place of an answer, None where the answer is; without a state where that comes later."""
-        turn, standing, state = showing.turn, self.standings.now, showing.state or before
+        turn, standing, state = outgoing.turn, self.standings.now, outgoing.state or before
         if turn is None:
             return None
         if self._is_blocked(standing, turn):
-            return self._line(showing, self._blocked_line(state))
-        reason = None if incoming.private or showing.private else reason_to_wait(standing.mode, turn)
+            return self._line(outgoing, self._blocked_line(state))
+        reason = None if incoming.private or outgoing.private else reason_to_wait(standing.mode, turn)
         if reason is None:
             return None
         said = self.said(state)
         text = (said.waiting_seen if incoming.seen else said.waiting).format(minutes=self.queue.minutes)
         try:
-            if not await self.queue.hold(self._review(before, incoming, showing, turn, reason, text)):
+            if not await self.queue.hold(self._review(before, incoming, outgoing, turn, reason, text)):
                 text = said.full
         except StorageError:
             # It can neither wait nor be shown unread; nothing of this turn is remembered.
-            return replace(self.sorry(before), state=before)
-        return replace(self._line(showing, text), unnamed=not incoming.seen)
+            return replace(self.pages.sorry(before), state=before)
+        return replace(self._line(outgoing, text), unnamed=not incoming.seen)
 
-    def _for_whom(self, showing: Showing, turn: Turn) -> Showing:
+    def _for_whom(self, outgoing: Outgoing, turn: Turn) -> Outgoing:
         """An answer that goes past moderators because it names help goes to its asker alone."""
         unread = self.standings.now.mode is not Mode.OPEN and turn.is_private
-        return replace(showing, private=True) if unread else showing
+        return replace(outgoing, private=True) if unread else outgoing
 
-    def _line(self, showing: Showing, text: str) -> Showing:
-        state = None if showing.state is None else _as_shown(showing.state, text)
-        return Showing(text=text, private=True, state=state)
+    def _line(self, outgoing: Outgoing, text: str) -> Outgoing:
+        state = None if outgoing.state is None else _as_shown(outgoing.state, text)
+        return Outgoing(text=text, private=True, state=state)
 
     def _review(
-        self, before: ChatState, incoming: Incoming, showing: Showing, turn: Turn, reason: Reason, waiting: str
+        self, before: ChatState, incoming: Incoming, outgoing: Outgoing, turn: Turn, reason: Reason, waiting: str
     ) -> Review:
         words = _words(turn)
-        first, _, last = showing.text.partition(words)
-        after = showing.state or before.after(before.session, turn)
+        first, _, last = outgoing.text.partition(words)
+        after = outgoing.state or before.after(turn)
         return Review(
             id=new_id(),
             incoming=replace(incoming, text="", wordless=False, edited=False, late=False),
@@ -195,29 +170,29 @@ class ModeratedChat(Chat):
             reason=reason,
             basis=turn.reply.basis,
             doubts=doubts(turn.review.stages),
-            buttons=showing.buttons,
-            pictures=showing.pictures,
+            buttons=outgoing.buttons,
+            pictures=outgoing.pictures,
         )
 
-    async def _with_lost(self, shown: Showings, incoming: Incoming) -> Showings:
+    async def _with_lost(self, shown: Outgoings, incoming: Incoming) -> Outgoings:
         """What is shown, and after it a word, once, about a reply that was lost while it waited; not in a crisis."""
         calm = incoming.command != DECIDED
-        async for showing in shown:
-            calm = calm and not showing.referral
-            tells = calm and self.queue.any_lost and not showing.erased and showing.poll is None
-            if showing.state is None or not tells or not await self.queue.tell_lost(incoming.identity):
-                yield showing
+        async for outgoing in shown:
+            calm = calm and not outgoing.referral
+            tells = calm and self.queue.any_lost and not outgoing.erased and outgoing.poll is None
+            if outgoing.state is None or not tells or not await self.queue.tell_lost(incoming.identity):
+                yield outgoing
                 continue
-            yield replace(showing, state=None)
-            yield self._lost_line(showing.state)
+            yield replace(outgoing, state=None)
+            yield self._lost_line(outgoing.state)
 
-    def _lost_line(self, state: ChatState) -> Showing:
-        contacts = self.session.referral(state.session).brief()
-        return Showing(text=self.said(state).lost.format(contacts=contacts), private=True, state=state)
+    def _lost_line(self, state: ChatState) -> Outgoing:
+        text = self.said(state).lost.format(contacts=self._contacts(state))
+        return Outgoing(text=text, private=True, state=state)
 
     # --- What has waited --------------------------------------------------------------------------------------------
 
-    async def _decided(self, state: ChatState, incoming: Incoming) -> Showings:
+    async def _decided(self, state: ChatState, incoming: Incoming) -> Outgoings:
         """A reply that waited, or why it does not come.
 
         What was asked where nobody saw it comes to its asker alone: shown in the open, it would tell moderators who
@@ -225,24 +200,23 @@ class ModeratedChat(Chat):
         """
         decided, said = self.queue.store.open_decided(incoming), self.said(state)
         if decided is None:
-            yield Showing(state=state)
+            yield Outgoing(state=state)
         elif decided.outcome in {Outcome.APPROVED, Outcome.EDITED}:
             review, text = decided.review, decided.review.text(decided.words)
             first = said.approved if decided.outcome is Outcome.APPROVED else said.edited
-            yield Showing(
+            yield Outgoing(
                 text=f"{first}\n\n{text}",
                 buttons=review.buttons,
                 pictures=review.pictures,
                 private=not review.incoming.seen,
                 unnamed=not review.incoming.seen,
                 state=_restored(state, decided, text),
-                turn=_as_turn(state.session.conversation, decided, text),
+                turn=_as_turn(state.conversation, decided, text),
             )
         else:
             line = said.discarded if decided.outcome is Outcome.DISCARDED else said.expired
-            contacts = self.session.referral(state.session).brief()
             unnamed = not decided.review.incoming.seen
-            yield Showing(text=line.format(contacts=contacts), private=True, unnamed=unnamed, state=state)
+            yield Outgoing(text=line.format(contacts=self._contacts(state)), private=True, unnamed=unnamed, state=state)
 
 
 def _asked(conversation: Conversation) -> str:
@@ -258,22 +232,22 @@ def _words(turn: Turn) -> str:
 
 def _as_shown(state: ChatState, text: str) -> ChatState:
     """The state after an answer that was not shown: the line that was, and no buttons' worth of the answer."""
-    conversation = state.session.conversation
+    conversation = state.conversation
     last = replace(conversation.messages[-1], content=text, citations=())
     conversation = replace(conversation, messages=(*conversation.messages[:-1], last), offer=None)
-    return replace(state, session=replace(state.session, conversation=conversation), answers=state.answers[:-1])
+    return replace(state, conversation=conversation, answers=state.answers[:-1])
 
 
 def _restored(state: ChatState, decided: Decided, text: str) -> ChatState:
     """The state with a reply where its waiting line was, as far as the conversation still holds that."""
-    review, messages = decided.review, list(state.session.conversation.messages)
+    review, messages = decided.review, list(state.conversation.messages)
     for at in range(len(messages) - 1, -1, -1):
         if messages[at].role is Role.ASSISTANT and messages[at].content == review.waiting:
             messages[at] = replace(messages[at], content=text, citations=review.answered.sources)
             break
-    conversation = replace(state.session.conversation, messages=tuple(messages))
+    conversation = replace(state.conversation, messages=tuple(messages))
     answers = sorted((*state.answers, review.answered), key=lambda one: one.number)[-KEPT_ANSWERS:]
-    return replace(state, session=replace(state.session, conversation=conversation), answers=tuple(answers))
+    return replace(state, conversation=conversation, answers=tuple(answers))
 
 
 def _as_turn(conversation: Conversation, decided: Decided, text: str) -> Turn:

@@ -7,13 +7,16 @@ import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from adapters.chat.turns import Turns
 from adapters.moderation.audit import Action, AuditLog, Entry, Target, tally
 from adapters.moderation.drafting import Drafting
+from adapters.moderation.moderated import ChatModerator, MemberNotices
 from adapters.moderation.posts import PostStore
 from adapters.moderation.rechecking import Recheck
 from adapters.moderation.review_queue import ReviewQueue
 from adapters.moderation.standing import Standing, Standings
 from adapters.moderation.texts import MemberTexts, ModerationTexts
+from adapters.texts import ByLanguage
 from engine.engine import Engine
 from engine.exceptions import StorageError
 
@@ -37,9 +40,20 @@ class Moderation:
     language: str = "en"
 
     @property
-    def members(self) -> Mapping[str, MemberTexts]:
+    def members(self) -> ByLanguage[MemberTexts]:
         """What members are told, by language."""
-        return {language: one.members for language, one in self.texts.items()}
+        return ByLanguage(texts={one: texts.members for one, texts in self.texts.items()}, default=self.language)
+
+    @property
+    def notices(self) -> MemberNotices:
+        """What the chat's pages say of moderators."""
+        return MemberNotices(standings=self.standings, members=self.members, minutes=self.queue.minutes)
+
+    def over(self, turns: Turns) -> ChatModerator:
+        """What looks at the answers of a chat."""
+        return ChatModerator(
+            pages=turns.pages, turns=turns, standings=self.standings, queue=self.queue, members=self.members
+        )
 
     def said(self, language: str | None = None) -> ModerationTexts:
         """The texts in a language, in the channel's where there are none."""

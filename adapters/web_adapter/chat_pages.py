@@ -14,7 +14,7 @@ from adapters.chat.incoming import Incoming
 from adapters.chat.limits import ALWAYS
 from adapters.chat.pages import RATHER_NOT
 from adapters.chat.privacy import what_is_kept, who_can_read
-from adapters.chat.showing import Button, Showing
+from adapters.chat.showing import Button, Outgoing
 from adapters.chat.texts import COMMANDS
 from adapters.web_adapter.boards import Board, rung
 from adapters.web_adapter.cookies import new_session
@@ -43,14 +43,14 @@ class ChatPages:
         """What this is, who can read it, language, country, consent."""
         state = None if visit.fresh else (await self.house.store.load(visit.identity)).state
         chat, said = self.house.chat, visit.said
-        assistant = chat.session.engine.assistants[chat.session.engine.default].settings
+        assistant = chat.engine.assistants[chat.engine.default].settings
         return visit.page(
             "start.html",
             condition=said.conditions.get(assistant.condition, assistant.condition),
             emergency=visit.emergency,
-            readers=who_can_read(chat.facts, chat.platform, said, private=True),
-            kept=what_is_kept(chat.facts, said),
-            hours=chat.facts.idle_hours,
+            readers=who_can_read(chat.pages.facts, chat.platform, said, private=True),
+            kept=what_is_kept(chat.pages.facts, said),
+            hours=chat.pages.facts.idle_hours,
             ended="ended" in visit.request.query_params,
             running=state is not None and state.consented,
         )
@@ -112,7 +112,7 @@ class ChatPages:
 
     def _suggested(self) -> list[Source]:
         """What somebody who begins may want to know; of the default assistant."""
-        engine = self.house.chat.session.engine
+        engine = self.house.chat.engine
         return list(engine.assistants[engine.default].knowledge.pick(self.house.settings.suggested))
 
     async def message(self, visit: Visit) -> Response:
@@ -166,8 +166,8 @@ class ChatPages:
     async def _not_taken(self, visit: Visit, board: Board, incoming: Incoming, why: str) -> None:
         """Say why nothing was taken; in its place stands the referral for words of danger, which no topic's name is."""
         referral = None if incoming.command == "topic" else await visit.referral(incoming.text)
-        showing = referral or Showing(text=why.format(emergency=visit.emergency))
-        board.add(self.house.entries.shown(showing, visit.look.language))
+        outgoing = referral or Outgoing(text=why.format(emergency=visit.emergency))
+        board.add(self.house.entries.shown(outgoing, visit.look.language))
 
     async def vote(self, visit: Visit) -> Response:
         """An answer to a structured question in the conversation; the first one counts."""

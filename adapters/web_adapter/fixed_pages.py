@@ -79,7 +79,7 @@ class FixedPages:
         return visit.page("source.html", title=visit.texts.sources.heading, beside=False, **context)
 
     def _assistants(self) -> dict[str, Assistant]:
-        return dict(self.house.chat.session.engine.assistants)
+        return dict(self.house.chat.engine.assistants)
 
     async def picture(self, visit: Visit) -> Response:
         """A picture that a knowledge base names; nothing else of its folder."""
@@ -112,8 +112,8 @@ class FixedPages:
         return visit.page(
             "privacy.html",
             title=visit.texts.privacy.heading,
-            readers=who_can_read(chat.facts, chat.platform, visit.said, private=True),
-            kept=what_is_kept(chat.facts, visit.said),
+            readers=who_can_read(chat.pages.facts, chat.platform, visit.said, private=True),
+            kept=what_is_kept(chat.pages.facts, visit.said),
         )
 
     async def accessibility(self, visit: Visit) -> Response:

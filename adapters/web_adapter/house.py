@@ -21,7 +21,7 @@ from adapters.chat.dispatch import Dispatch
 from adapters.chat.identity import ChatIdentity
 from adapters.chat.incoming import Incoming
 from adapters.chat.limits import ChatLimits
-from adapters.chat.showing import Showing
+from adapters.chat.showing import Outgoing
 from adapters.chat.state import ChatState
 from adapters.chat.store import ChatStore
 from adapters.chat.texts import ChatTexts
@@ -117,7 +117,7 @@ class House:
     @cached_property
     def countries(self) -> Mapping[str, str]:
         """Country codes and names."""
-        return self.chat.session.referrals.names_in(None)
+        return self.chat.pages.referrals.names_in(None)
 
     async def take(self, board: Board, steps: Sequence[Incoming]) -> bool:
         """Put what somebody does on disk and in line; False where the chat's limits held something back.
@@ -159,7 +159,7 @@ class House:
 
     def referral(self, look: Look) -> Referral:
         """The referral for somebody's country and language."""
-        return self.chat.session.referrals.choose(look.country or None, look.language or None)
+        return self.chat.pages.referrals.choose(look.country or None, look.language or None)
 
 
 class Refused(Exception):
@@ -252,14 +252,13 @@ class Visit:
         """The emergency contact of this person's country, inside a sentence."""
         return self.house.referral(self.look).emergency()
 
-    async def referral(self, text: str) -> Showing | None:
+    async def referral(self, text: str) -> Outgoing | None:
         """The whole referral with this person's contacts, for words that are not answered now and call for it."""
         if not text:
             return None
-        session = self.house.chat.session
-        state = replace(session.start(), language=self.look.language, country=self.look.country or None)
-        found = await session.referral_now(state, text)
-        return None if found is None else Showing(text=found.text, referral=True)
+        chat, look = self.house.chat, self.look
+        state = replace(chat.start(self.incoming()), language=look.language, country=look.country or None)
+        return await chat.turns.referral_now(state, text)
 
     def begins(self, kept: str = "") -> None:
         """A chat is begun from this address; raises Refused beyond the limit."""
@@ -292,14 +291,14 @@ class Visit:
 
     def follow(self, state: ChatState) -> None:
         """Language and country as the chat has them."""
-        language = state.session.language or self.look.language
-        look = replace(self.look, language=language, country=state.session.country or self.look.country)
+        language = state.language or self.look.language
+        look = replace(self.look, language=language, country=state.country or self.look.country)
         if look != self.look:
             self.look, self.new_look = look, True
 
     def page(self, template: str, *, status: int = 200, title: str = "", **context: Any) -> Response:
         """A whole page."""
-        name = self.house.chat.session.engine.assistants[self.house.chat.session.engine.default].settings.name
+        name = self.house.chat.engine.assistants[self.house.chat.engine.default].settings.name
         heading = self.texts.title.format(page=title, name=name) if title else name
         html = self.render(template, title=heading, name=name, **context)
         return self.dressed(HTMLResponse(html, status_code=status))
@@ -320,7 +319,7 @@ class Visit:
             help=help_,
             panel=self._panel(help_),
             languages=house.chat.languages.texts,
-            countries=house.chat.session.referrals.offered(self.look.language),
+            countries=house.chat.pages.referrals.offered(self.look.language),
             has_feedback=house.chat.feedback is not None,
             exit_url=house.settings.exit_url,
             **context,
@@ -332,7 +331,7 @@ class Visit:
         key = (self.base, self.look.language, country)
         if key not in self.house.panels:
             template = self.house.templates.get_template("contacts.html")
-            referrals = self.house.chat.session.referrals
+            referrals = self.house.chat.pages.referrals
             said = template.render(
                 w=self.texts,
                 help=help_,

@@ -87,7 +87,7 @@ class OperatorPages:
         if not self.known(visit):
             return visit.page("operator_login.html", title="Operator", failed=False)
         house = self.house
-        tokens, cost = await house.store.spent(house.chat.spending.today())
+        tokens, cost = await house.store.spent(house.chat.turns.spending.today())
         return visit.page(
             "operator.html",
             title="Operator",

@@ -36,7 +36,7 @@ class OwnPages:
         receipt = await self.house.store.erase(visit.identity)
         await self._mop_up(visit, busy=busy)
         lines = list(receipt_lines(receipt.of(state), visit.said))
-        hours = self.house.chat.facts.idle_hours
+        hours = self.house.chat.pages.facts.idle_hours
         response = visit.page("forgotten.html", title=visit.texts.chat.heading, lines=lines, hours=hours)
         return _without_cookies(visit, response)
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from prometheus_client import CollectorRegistry, Gauge, Histogram, generate_latest
 from prometheus_client import Counter as Total
 
-from adapters.chat.showing import Showing
+from adapters.chat.showing import Outgoing
 from engine.types import Outcome
 
 _BOUNDS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 60)
@@ -64,11 +64,11 @@ class Tally:
             self._page_times.append(seconds)
             self._seconds.observe(seconds)
 
-    def answered(self, showing: Showing) -> None:
+    def answered(self, outgoing: Outgoing) -> None:
         """Something was shown; turns are counted."""
-        if showing.turn is None or not counts(showing):
+        if outgoing.turn is None or not counts(outgoing):
             return
-        review = showing.turn.review
+        review = outgoing.turn.review
         self.answers[str(review.outcome)] += 1
         self._answered.labels(str(review.outcome)).inc()
         if review.stages:
@@ -101,9 +101,9 @@ class Tally:
         return generate_latest(self._registry)
 
 
-def counts(showing: Showing) -> bool:
+def counts(outgoing: Outgoing) -> bool:
     """Whether this is an answer to count: of the fixed ones most are crisis referrals, and a model takes longer."""
-    return showing.turn is not None and showing.turn.review.outcome is not Outcome.FIXED
+    return outgoing.turn is not None and outgoing.turn.review.outcome is not Outcome.FIXED
 
 
 def _percentiles(times: Sequence[float]) -> tuple[float, float] | None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from adapters.chat.identity import ChatIdentity
 from adapters.chat.incoming import Incoming
-from adapters.chat.showing import Button, Picture, Showing
+from adapters.chat.showing import Button, Outgoing, Picture
 from adapters.chat.splitting import utf16_units
 from adapters.discord_adapter.plain import MESSAGE, messages, plain
 from bots.rehearsing.discord_world import DiscordServer
@@ -104,8 +104,8 @@ async def test_hostile_people_and_models_ping_nobody(tmp_path: Path) -> None:
                 text = row["text"].format(**names)
                 picture = Picture(path=__file__, text=text)
                 button = Button(label=text, command="topics")
-                showing = Showing(text=text * 10, pictures=(picture,), buttons=((button,),))
-                await bot.screen.tell(Incoming(identity=where, place=place), showing)
+                outgoing = Outgoing(text=text * 10, pictures=(picture,), buttons=((button,),))
+                await bot.screen.tell(Incoming(identity=where, place=place), outgoing)
             assert len(fake.bot_messages(room.channel)) >= 2 * len(HOSTILE)
             ours = [one for one in fake.seen_by(room.anna, ever=True) if one.author is fake.bot]
             assert len(fake.threads(room.channel)) >= 50

@@ -195,14 +195,14 @@ async def test_an_approved_reply_is_remembered_as_said_and_its_buttons_work(tmp_
             identity = review.incoming.identity
             await bot.dispatch.idle()
             before = (await bot.store.load(identity)).state
-            assert before is not None and "A moderator reads" in before.session.conversation.messages[-1].content
+            assert before is not None and "A moderator reads" in before.conversation.messages[-1].content
             assert before.answers == ()
             await said(room.mia.press(note, "Approve"))
             answer = await told(room, VOICES)
             await bot.dispatch.idle()
             after = (await bot.store.load(identity)).state
-            assert after is not None and VOICES in after.session.conversation.messages[-1].content
-            assert after.session.conversation.messages[-1].citations == ("voices",)
+            assert after is not None and VOICES in after.conversation.messages[-1].content
+            assert after.conversation.messages[-1].citations == ("voices",)
             origin = room.anna.press(answer, "Where from?")
             assert "Hearing voices" in await said(origin)
 

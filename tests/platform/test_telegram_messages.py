@@ -65,13 +65,13 @@ async def test_only_the_last_piece_has_the_keyboard(tmp_path: Path) -> None:
     """Buttons stand under the end of what they belong to."""
     from adapters.chat.identity import ChatIdentity
     from adapters.chat.incoming import Incoming
-    from adapters.chat.showing import Button, Showing
+    from adapters.chat.showing import Button, Outgoing
     from adapters.telegram_adapter.adapter import make_bot
     from adapters.telegram_adapter.screen import TelegramScreen
 
     incoming = Incoming(identity=ChatIdentity(platform="telegram", chat="1"), place={"chat": 1})
-    showing = Showing(text="This is a sentence. " * 700, buttons=((Button(label="Simpler", command="simpler"),),))
-    parts = TelegramScreen(bot=make_bot("1:a")).parts(incoming, showing)
+    outgoing = Outgoing(text="This is a sentence. " * 700, buttons=((Button(label="Simpler", command="simpler"),),))
+    parts = TelegramScreen(bot=make_bot("1:a")).parts(incoming, outgoing)
     assert [("reply_markup" in one.content) for one in parts] == [False] * (len(parts) - 1) + [True] and len(parts) == 4
 
 

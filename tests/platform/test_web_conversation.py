@@ -345,7 +345,7 @@ async def test_a_slow_answer_leaves_a_page_that_can_be_looked_at_again(tmp_path:
     release = asyncio.Event()
 
     async with running(tmp_path, scripted({}), page={"answer_seconds": 0.05}) as bot, Browser(bot.address) as anna:
-        model = bot.chat.session.engine.assistants["schizophrenia"].teams[0]
+        model = bot.chat.engine.assistants["schizophrenia"].teams[0]
         assert not model.built_in
         await anna.begin()
         handle = Chat.handle

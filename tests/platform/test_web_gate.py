@@ -36,7 +36,7 @@ class Noting:
 
 def noting(bot: WebBot) -> Noting:
     """The layer that now reads along."""
-    layer, engine = Noting(), bot.house.chat.session.engine
+    layer, engine = Noting(), bot.house.chat.engine
     object.__setattr__(engine, "fast_layers", (*engine.fast_layers, layer))
     return layer
 

@@ -224,7 +224,7 @@ async def test_numbers_are_those_of_the_country(tmp_path: Path, country: str) ->
     async with running(tmp_path) as bot, Browser(bot.address) as anna:
         await anna.begin(country=country)
         await anna.get("/crisis")
-        for contact in bot.chat.session.referrals.countries[country].contacts:
+        for contact in bot.chat.pages.referrals.countries[country].contacts:
             assert not contact.number or f">{contact.number}</a>" in anna.main
 
 

@@ -11,16 +11,18 @@ from typing import Any
 
 import pytest
 
+from adapters.chat.showing import Outgoing
 from adapters.counting import UrgentCounts
-from adapters.session import Outgoing, Session, SessionState
 from bots.compose import Application
 from bots.settings import CafiSettings
+from bots.terminal import terminal_chat
 from engine.exceptions import ModelUnavailable
 from engine.models.protocol import Completion
 from engine.models.scripted import ScriptedModel
 from engine.settings import ModelSettings
 from engine.types import DangerAnswer, Help
 from engine.urgency.person import about_another
+from tests.chats import begun, chat_over, last
 from tests.fakes.openai_server import OpenAIServer, empty, half_answer, html, stall, status
 from tests.team import CALM, CITED, application, knowledge_folder, scripted
 
@@ -29,10 +31,8 @@ URGENT = "i am going to kill myself tonight"
 HARMLESS = "what are the voices?"
 
 
-async def turn(session: Session, state: SessionState, message: str) -> tuple[Outgoing, SessionState]:
-    shown = await session.handle(state, message)
-    assert shown.state is not None and shown.turn is not None
-    return shown, shown.state
+def cited(shown: Outgoing) -> tuple[str, ...]:
+    return () if shown.turn is None else shown.turn.reply.citations
 
 
 SUSPICIOUS = "i have put everything in order and written to everybody, now i am calm and it is over tonight"
@@ -42,9 +42,9 @@ SUSPICIOUS = "i have put everything in order and written to everybody, now i am 
 async def test_the_referral_comes_without_a_model_being_asked(tmp_path: Path) -> None:
     """With a model that takes thirty seconds the referral is there at once, and the model has not been asked."""
     model = ScriptedModel(lambda prompt: CITED, latency=30)
-    session = application(tmp_path, model).session
+    chat = chat_over(tmp_path, model)
     async with asyncio.timeout(5):  # benchmarks/referral.py measures it; this only excludes a model call
-        shown, _ = await turn(session, session.start(), URGENT)
+        shown, _ = await last(chat, begun(chat), URGENT)
     assert shown.referral and "112" in shown.text and not model.prompts
 
 
@@ -67,16 +67,16 @@ async def test_the_referral_survives_every_failure_of_the_model(tmp_path: Path, 
         settings = CafiSettings(agents="llm", models=models, knowledge_base=knowledge_folder(tmp_path))
         app = Application(settings=settings)
         async with app.closing:
-            shown, _ = await turn(app.session, app.session.start(), URGENT)
+            shown, _ = await last(chat := terminal_chat(app), begun(chat), URGENT)
     assert shown.referral and "112" in shown.text
 
 
 async def test_a_repeat_fades_to_a_line_and_comes_back_whole_after_a_set_number(tmp_path: Path) -> None:
     """Urgent message after urgent message: whole text, then one line each, whole again after four turns."""
-    session = application(tmp_path).session
-    state, whole = session.start(), []
+    chat = chat_over(tmp_path)
+    state, whole = begun(chat), []
     for _ in range(9):
-        shown, state = await turn(session, state, URGENT)
+        shown, state = await last(chat, state, URGENT)
         assert "112" in shown.text
         whole.append("\n" in shown.text)
     assert whole == [True, False, False, False, True, False, False, False, True]
@@ -84,9 +84,9 @@ async def test_a_repeat_fades_to_a_line_and_comes_back_whole_after_a_set_number(
 
 async def test_an_urgent_turn_replaces_the_answer_and_history_keeps_what_was_shown(tmp_path: Path) -> None:
     """Nothing but the referral is shown, and the conversation remembers just that."""
-    session = application(tmp_path).session
-    shown, state = await turn(session, session.start(), URGENT)
-    assert shown.referral and not shown.citations
+    chat = chat_over(tmp_path)
+    shown, state = await last(chat, begun(chat), URGENT)
+    assert shown.referral and not cited(shown)
     assert state.conversation.messages[-1].content == shown.text
     assert shown.turn is not None and shown.turn.reply.text == shown.text
 
@@ -95,19 +95,19 @@ async def test_what_is_said_right_after_a_disclosure_is_not_answered_as_if_nothi
     tmp_path: Path,
 ) -> None:
     """The next question gets help and whether the person is safe; the one after it an answer with the line of contacts."""
-    session = application(tmp_path).session
-    _, state = await turn(session, session.start(), URGENT)
-    shown, state = await turn(session, state, HARMLESS)
-    assert shown.referral and "Are you safe right now?" in shown.text and not shown.citations
-    shown, _ = await turn(session, state, HARMLESS)
+    chat = chat_over(tmp_path)
+    _, state = await last(chat, begun(chat), URGENT)
+    shown, state = await last(chat, state, HARMLESS)
+    assert shown.referral and "Are you safe right now?" in shown.text and not cited(shown)
+    shown, _ = await last(chat, state, HARMLESS)
     answer, line = shown.text.rsplit("\n\n", 1)
     assert "Voices are sounds" in answer and "112" in line and "\n" not in line
 
 
 async def test_a_suspicion_gets_the_answer_and_the_check_question(tmp_path: Path) -> None:
     """Without a model, what only the classifier hears is answered, and asked about in one calm sentence."""
-    session = application(tmp_path).session
-    shown, _ = await turn(session, session.start(), f"{HARMLESS} {SUSPICIOUS}")
+    chat = chat_over(tmp_path)
+    shown, _ = await last(chat, begun(chat), f"{HARMLESS} {SUSPICIOUS}")
     assert not shown.referral and shown.turn is not None and shown.turn.help is Help.QUESTION
     assert shown.text.endswith("?") and shown.text.rsplit("\n\n", 1)[1].startswith("May I ask you directly")
 
@@ -129,60 +129,60 @@ async def test_typed_answers_to_the_check_question_work(
     tmp_path: Path, said: str, help_shown: Help, words: str
 ) -> None:
     """A yes, a no or "somebody else" in few words of any language does what the button does; the rest keeps the contacts."""
-    session = application(tmp_path).session
-    _, state = await turn(session, session.start(), SUSPICIOUS)
-    shown, _ = await turn(session, state, said)
+    chat = chat_over(tmp_path)
+    _, state = await last(chat, begun(chat), SUSPICIOUS)
+    shown, _ = await last(chat, state, said)
     assert shown.turn is not None and shown.turn.help is help_shown and words in shown.text
 
 
 async def test_a_no_is_only_an_answer_when_something_was_asked(tmp_path: Path) -> None:
     """Without an open question a yes or a no is a message like any other."""
-    session = application(tmp_path).session
+    chat = chat_over(tmp_path)
     for said in ("yes", "no", "I am safe"):
-        shown, _ = await turn(session, session.start(), said)
+        shown, _ = await last(chat, begun(chat), said)
         assert "I will not keep asking" not in shown.text and not shown.referral
 
 
 async def test_a_no_to_whether_somebody_is_safe_is_no_way_out(tmp_path: Path) -> None:
     """Who answers the referral's question with no gets help again, and an old "No" button closes nothing."""
-    session = application(tmp_path).session
-    _, state = await turn(session, session.start(), URGENT)
-    shown, state = await turn(session, state, "no")
+    chat = chat_over(tmp_path)
+    _, state = await last(chat, begun(chat), URGENT)
+    shown, state = await last(chat, state, "no")
     assert shown.referral and "112" in shown.text
-    pressed = await session.answered(state, DangerAnswer.NO)
-    assert pressed.referral and pressed.state is not None and pressed.state.conversation.danger.told == 0
+    pressed, state = await last(chat, state, DangerAnswer.NO, "danger")
+    assert pressed.referral and state.conversation.danger.told == 0
 
 
 async def test_the_check_question_is_the_only_thing_that_is_asked(tmp_path: Path) -> None:
     """No offer of a next part stands beside it that a "no" could be meant for."""
-    session = application(tmp_path).session
-    shown, _ = await turn(session, session.start(), f"I cannot sleep. {SUSPICIOUS}")
+    chat = chat_over(tmp_path)
+    shown, _ = await last(chat, begun(chat), f"I cannot sleep. {SUSPICIOUS}")
     assert shown.turn is not None and shown.turn.help is Help.QUESTION
     assert shown.text.count("?") == 1
 
 
 async def test_who_says_they_are_safe_gets_an_answer_with_the_contacts_in_view(tmp_path: Path) -> None:
     """ "It was a question, I am safe" answers the message the referral replaced and keeps the contacts below."""
-    session = application(tmp_path).session
-    _, state = await turn(session, session.start(), "what are the voices that keep telling me to kill?")
+    chat = chat_over(tmp_path)
+    _, state = await last(chat, begun(chat), "what are the voices that keep telling me to kill?")
     assert state.conversation.danger.held
-    shown = await session.answered(state, DangerAnswer.SAFE)
+    shown, state = await last(chat, state, command="safe")
     assert "Voices are sounds" in shown.text and "112" in shown.text
-    assert shown.state is not None and shown.state.conversation.danger.told is None
+    assert state.conversation.danger.told is None
 
 
 async def test_being_safe_without_a_question_shows_the_contacts(tmp_path: Path) -> None:
     """Without a message to answer, the choice shows the contacts and asks nothing."""
-    session = application(tmp_path).session
-    shown = await session.answered(session.start(), DangerAnswer.SAFE)
+    chat = chat_over(tmp_path)
+    shown, _ = await last(chat, begun(chat), command="safe")
     assert "112" in shown.text and not shown.referral
 
 
 @pytest.mark.parametrize("judge", [ModelUnavailable(), "no json", {"level": "perhaps"}])
 async def test_a_judge_that_fails_leaves_the_answer_with_the_check_question(tmp_path: Path, judge: Any) -> None:
     """An unreachable judge, and one that answers something else, decides nothing: the suspicion is asked about."""
-    session = application(tmp_path, scripted({"urgency": judge})).session
-    shown, _ = await turn(session, session.start(), SUSPICIOUS)
+    chat = chat_over(tmp_path, scripted({"urgency": judge}))
+    shown, _ = await last(chat, begun(chat), SUSPICIOUS)
     assert shown.turn is not None and shown.turn.help is Help.QUESTION
     assert shown.text.endswith("?") and not shown.referral
 
@@ -208,23 +208,22 @@ async def test_a_judge_that_is_late_leaves_the_answer_with_the_check_question(tm
 
 async def test_a_judge_that_answers_settles_a_suspicion(tmp_path: Path) -> None:
     """With the judge's `none` the answer comes alone, whatever the classifier had heard."""
-    session = application(tmp_path, scripted({})).session
-    shown, _ = await turn(session, session.start(), SUSPICIOUS)
+    chat = chat_over(tmp_path, scripted({}))
+    shown, _ = await last(chat, begun(chat), SUSPICIOUS)
     assert shown.turn is not None and shown.turn.help is Help.NONE
 
 
 async def test_the_judge_may_ask(tmp_path: Path) -> None:
     """A judge that cannot tell has the check question asked."""
-    session = application(tmp_path, scripted({"urgency": {**CALM, "level": "concern", "kind": "dying"}})).session
-    shown, _ = await turn(session, session.start(), HARMLESS)
+    chat = chat_over(tmp_path, scripted({"urgency": {**CALM, "level": "concern", "kind": "dying"}}))
+    shown, _ = await last(chat, begun(chat), HARMLESS)
     assert shown.turn is not None and shown.turn.help is Help.QUESTION and "ending your life" in shown.text
 
 
 async def test_the_country_and_language_that_were_chosen_are_used(tmp_path: Path) -> None:
     """The referral shows the contacts of the person's country in the person's language."""
-    session = application(tmp_path).session
-    state = SessionState(conversation=session.start().conversation, country="no", language="nb")
-    shown, _ = await turn(session, state, URGENT)
+    chat = chat_over(tmp_path)
+    shown, _ = await last(chat, begun(chat, country="no", language="nb"), URGENT)
     assert shown.text.startswith("Ring 113 nå") and "Det høres veldig tungt ut." in shown.text
 
 
@@ -249,16 +248,16 @@ def test_whom_a_message_is_about(message: str, another: bool) -> None:
 
 async def test_somebody_worried_gets_the_text_for_them(tmp_path: Path) -> None:
     """The referral speaks of the person somebody is worried about."""
-    session = application(tmp_path).session
-    shown, _ = await turn(session, session.start(), "my brother took all of his pills")
+    chat = chat_over(tmp_path)
+    shown, _ = await last(chat, begun(chat), "my brother took all of his pills")
     assert "the person you are worried about" in shown.text
 
 
 async def test_the_answer_reaches_the_model_path_too(tmp_path: Path) -> None:
     """The urgency judge alone can call the referral: it replaces the answer that was drafted meanwhile."""
     model = scripted({"urgency": {"delusional_framing": False, "level": "urgent"}})
-    session = application(tmp_path, model).session
-    shown, state = await turn(session, session.start(), HARMLESS)
+    chat = chat_over(tmp_path, model)
+    shown, state = await last(chat, begun(chat), HARMLESS)
     assert shown.referral and state.conversation.danger.told == 0
 
 
@@ -280,9 +279,9 @@ def calls(tree: ast.AST, name: str) -> int:
     )
 
 
-def test_only_the_session_asks_the_engine_for_a_turn() -> None:
+def test_only_the_turns_of_a_chat_ask_the_engine_for_a_turn() -> None:
     """No adapter and no command goes past the place where referrals are chosen and counted."""
     for folder in ("adapters", "bots"):
         for path in (ROOT / folder).rglob("*.py"):
-            if path.name != "session.py":
+            if path.name != "turns.py":
                 assert calls(ast.parse(path.read_text(encoding="utf-8")), "respond") == 0, path
