@@ -13,10 +13,10 @@ from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from adapters.chat.identity import ChatIdentity
 from adapters.chat.state import ChatState
 from adapters.chat.store import ChatStore
 from adapters.storage.database import Database
+from adapters.storage.identity import ChatIdentity
 from adapters.storage.migrating import migrate
 from adapters.storage.naming import Naming, pseudonyms
 from adapters.storage.sealing import Keyring, Secret

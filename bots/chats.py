@@ -11,7 +11,6 @@ from urllib.parse import urlsplit
 from sqlalchemy import Connection, func, select
 
 from adapters.chat.chat import Chat
-from adapters.chat.clock import WallClock
 from adapters.chat.feedback_port import FeedbackPort
 from adapters.chat.limits import ChatLimits
 from adapters.chat.pages import Pages
@@ -20,8 +19,6 @@ from adapters.chat.spending import Spending
 from adapters.chat.store import ChatStore
 from adapters.chat.texts import Languages, load_languages
 from adapters.chat.turns import Turns
-from adapters.chat.vault import Vault
-from adapters.counting import UrgentCounts
 from adapters.feedback.asking import AskedDays
 from adapters.feedback.composing import forwarding
 from adapters.feedback.desk import FeedbackDesk
@@ -29,6 +26,7 @@ from adapters.feedback.events import AllowList
 from adapters.feedback.questions import Questions, read_questions
 from adapters.feedback.sinks import Forwarding
 from adapters.reader import Reader
+from adapters.storage.clock import WallClock
 from adapters.storage.database import Database, make_file
 from adapters.storage.keyring_file import InboxKey, from_texts, load, make_inbox_key, read_inbox_key, save
 from adapters.storage.lock import AdvisoryLock, DatabaseLock
@@ -36,6 +34,8 @@ from adapters.storage.naming import Naming
 from adapters.storage.referral_counts import ReferralCounts
 from adapters.storage.sealing import Keyring, Secret
 from adapters.storage.tables import inbox, reviews
+from adapters.storage.urgent_counts import UrgentCounts
+from adapters.storage.vault import Vault
 from bots.compose import Application
 from bots.secret_file import database_file, secret_file
 

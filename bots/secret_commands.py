@@ -14,7 +14,7 @@ from bots.options import FAILED, Config, Json, application, failing_calmly, prin
 from bots.secret_file import file_apart, secret_file
 
 if TYPE_CHECKING:
-    from adapters.chat.vault import UnderSecret
+    from adapters.storage.vault import UnderSecret
     from bots.chats import Chats
     from bots.settings import CafiSettings
 

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from adapters.chat.feedback_port import Poll
-from adapters.chat.identity import ChatIdentity
 from adapters.chat.incoming import Incoming
 from adapters.chat.state import Answered, ChatState
 from adapters.chat.store import ChatStore
 from adapters.storage.database import Database
+from adapters.storage.identity import ChatIdentity
 from adapters.storage.migrating import migrate
 from adapters.storage.naming import Naming
 from adapters.storage.sealing import Keyring, Secret

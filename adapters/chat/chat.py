@@ -13,7 +13,6 @@ from typing import Protocol, TypeAlias
 
 from adapters.chat.consent import Consent
 from adapters.chat.feedback_port import FeedbackPort
-from adapters.chat.identity import ChatIdentity
 from adapters.chat.incoming import Incoming
 from adapters.chat.pages import Pages
 from adapters.chat.privacy import Platform
@@ -22,6 +21,7 @@ from adapters.chat.showing import Outgoing, Outgoings
 from adapters.chat.state import ChatState
 from adapters.chat.texts import Languages
 from adapters.chat.turns import WISHES, Turns
+from adapters.storage.identity import ChatIdentity
 from engine.engine import Engine
 
 _COUNTED_FROM = 1_000_000

@@ -18,7 +18,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from adapters.chat.chat import Chat
-from adapters.chat.identity import ChatIdentity, Passing
 from adapters.chat.incoming import Incoming
 from adapters.chat.limits import ChatLimits
 from adapters.chat.patience import Patience
@@ -26,6 +25,7 @@ from adapters.chat.screen import Gone, NotNow, Part, Screen
 from adapters.chat.showing import Outgoing
 from adapters.chat.state import ChatState
 from adapters.chat.store import ChatStore, Kept, Waiting
+from adapters.storage.identity import ChatIdentity, Passing
 from engine.exceptions import StaleState, StorageError
 
 GIVE_UP_AFTER = 20

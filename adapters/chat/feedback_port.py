@@ -6,8 +6,8 @@ import json
 from dataclasses import asdict, dataclass
 from typing import Protocol
 
-from adapters.chat.identity import ChatIdentity
 from adapters.chat.state import Answered, ChatState
+from adapters.storage.identity import ChatIdentity
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

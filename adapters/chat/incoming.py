@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 
-from adapters.chat.identity import ChatIdentity
+from adapters.storage.identity import ChatIdentity
 
 Place = Mapping[str, str | int | None]
 """Where an answer goes, in the platform's own terms; only its adapter reads it."""

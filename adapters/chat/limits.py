@@ -7,8 +7,8 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from adapters.chat.identity import ChatIdentity, Passing
 from adapters.chat.incoming import Incoming
+from adapters.storage.identity import ChatIdentity, Passing
 
 _MINUTE = 60.0
 _TELL_EVERY = 60.0

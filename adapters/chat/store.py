@@ -10,12 +10,12 @@ from typing import Protocol
 from sqlalchemy import Connection, delete, insert, select, update
 
 from adapters.chat.feedback_port import Poll
-from adapters.chat.identity import ChatIdentity
 from adapters.chat.incoming import Incoming
 from adapters.chat.receipt import Receipt
 from adapters.chat.state import ChatState
 from adapters.storage.database import Database
 from adapters.storage.erasing import Names, erase
+from adapters.storage.identity import ChatIdentity
 from adapters.storage.naming import Naming
 from adapters.storage.sealing import Keyring, Seal
 from adapters.storage.tables import asked, chats, cursors, inbox, polls, secrets, spending

@@ -18,8 +18,8 @@ from adapters.chat.showing import Button, Outgoing, Outgoings, Picture, Rows, on
 from adapters.chat.spending import Spending
 from adapters.chat.state import ChatState
 from adapters.chat.texts import ChatTexts
-from adapters.counting import UrgentCounts
 from adapters.reader import Reader
+from adapters.storage.urgent_counts import UrgentCounts
 from engine.types import Basis, DangerAnswer, Help, Medium, Outcome, Turn, Urgency, UrgencyLevel, Wish
 from engine.urgency.referral import Referral
 

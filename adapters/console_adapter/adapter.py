@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from adapters.chat.chat import Chat
-from adapters.chat.identity import ChatIdentity
 from adapters.chat.incoming import Incoming
 from adapters.chat.receipt import Receipt
 from adapters.chat.showing import Button, Outgoing
@@ -22,6 +21,7 @@ from adapters.chat.state import ChatState
 from adapters.chat.texts import COMMANDS
 from adapters.console_adapter.explanation import why_lines
 from adapters.console_adapter.texts import ConsoleLanguages, ConsoleTexts
+from adapters.storage.identity import ChatIdentity
 from engine.types import Turn
 
 SITTER = ChatIdentity(platform="console", chat="here")

@@ -13,11 +13,11 @@ from dataclasses import dataclass, replace
 
 from sqlalchemy import Connection, delete, insert, select, update
 
-from adapters.chat.identity import ChatIdentity
 from adapters.chat.incoming import Incoming
 from adapters.chat.receipt import Receipt
 from adapters.chat.state import ChatState
 from adapters.chat.store import ChatStore, Kept
+from adapters.storage.identity import ChatIdentity
 from adapters.storage.naming import Pseudonyms
 from adapters.storage.tables import chats
 from engine.exceptions import SealBroken, StaleState

@@ -13,7 +13,6 @@ import discord
 from discord import app_commands
 
 from adapters.chat.dispatch import Dispatch
-from adapters.chat.identity import ChatIdentity
 from adapters.chat.incoming import Incoming
 from adapters.chat.screen import Gone
 from adapters.chat.showing import Outgoing
@@ -38,6 +37,7 @@ from adapters.discord_adapter.reading import (
 from adapters.discord_adapter.screen import DiscordScreen
 from adapters.discord_adapter.texts import DiscordLanguages
 from adapters.discord_adapter.threads import Asker, Threads
+from adapters.storage.identity import ChatIdentity
 from engine.exceptions import StorageError
 
 STORE_SECONDS = 0.5

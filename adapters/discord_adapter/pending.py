@@ -7,10 +7,10 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from adapters.chat.identity import ChatIdentity
 from adapters.chat.incoming import Incoming
 from adapters.chat.showing import Outgoing
 from adapters.discord_adapter.contexts import own
+from adapters.storage.identity import ChatIdentity
 
 _PEOPLE = 1000
 _EACH = 5

@@ -18,13 +18,13 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 
 from adapters.chat.chat import Chat
 from adapters.chat.dispatch import Dispatch
-from adapters.chat.identity import ChatIdentity
 from adapters.chat.incoming import Incoming
 from adapters.chat.limits import ChatLimits
 from adapters.chat.showing import Outgoing
 from adapters.chat.state import ChatState
 from adapters.chat.store import ChatStore
 from adapters.chat.texts import ChatTexts
+from adapters.storage.identity import ChatIdentity
 from adapters.web_adapter.boards import Board, Boards
 from adapters.web_adapter.cookies import Cookies, FormTokens, Look, chosen, new_session
 from adapters.web_adapter.entries import Entries

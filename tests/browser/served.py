@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from adapters.chat.identity import ChatIdentity
+from adapters.storage.identity import ChatIdentity
 from adapters.web_adapter.adapter import WebBot
 from adapters.web_adapter.settings import WebSettings
 from bots.chats import Chats

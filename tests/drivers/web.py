@@ -7,7 +7,7 @@ import re
 from contextlib import AsyncExitStack
 from typing import Self
 
-from adapters.chat.identity import ChatIdentity
+from adapters.storage.identity import ChatIdentity
 from tests.drivers.protocol import Driver, words
 from tests.web import Browser, eventually, listening, pressed, read, running
 

@@ -9,8 +9,8 @@ from typing import Any
 
 from sqlalchemy import func, select
 
-from adapters.chat.identity import ChatIdentity
 from adapters.chat.incoming import Incoming
+from adapters.storage.identity import ChatIdentity
 from adapters.storage.tables import events
 from bots.rehearsing.discord_world import DiscordServer
 from bots.rehearsing.telegram_world import TelegramServer

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 from sqlalchemy import func, insert, select, update
 
-from adapters.chat.identity import ChatIdentity
 from adapters.chat.incoming import Incoming
 from adapters.storage.database import Database
+from adapters.storage.identity import ChatIdentity
 from adapters.storage.tables import chats, inbox, outbox
 from adapters.telegram_adapter.adapter import TelegramBot
 from bots.rehearsing.telegram_world import Person, TelegramServer

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 
-from adapters.chat.identity import ChatIdentity
 from adapters.chat.store import ChatStore, Kept
+from adapters.storage.identity import ChatIdentity
 from benchmarks.discord_burst import Burst, rush
 from bots.rehearsing.discord_world import DiscordServer
 from tests.discord import Room, agreed, running

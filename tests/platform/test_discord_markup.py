@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.chat.identity import ChatIdentity
 from adapters.chat.incoming import Incoming
 from adapters.chat.showing import Button, Outgoing, Picture
 from adapters.chat.splitting import utf16_units
 from adapters.discord_adapter.plain import MESSAGE, messages, plain
+from adapters.storage.identity import ChatIdentity
 from bots.rehearsing.discord_world import DiscordServer
 from tests.discord import Room, agreed, pinged, running
 from tests.team import CITED, scripted

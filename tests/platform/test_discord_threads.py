@@ -193,7 +193,7 @@ async def test_forgetting_erases_every_thread_of_the_person_and_of_nobody_else(t
 
 
 def _identity(bot: Any, room: Room, user: int) -> Any:
-    from adapters.chat.identity import ChatIdentity
+    from adapters.storage.identity import ChatIdentity
 
     return ChatIdentity(platform="discord", chat=str(room.guild.id), user=str(user))
 

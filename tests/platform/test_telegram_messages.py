@@ -63,9 +63,9 @@ async def test_a_long_text_comes_in_pieces_with_the_buttons_under_the_last(tmp_p
 
 async def test_only_the_last_piece_has_the_keyboard(tmp_path: Path) -> None:
     """Buttons stand under the end of what they belong to."""
-    from adapters.chat.identity import ChatIdentity
     from adapters.chat.incoming import Incoming
     from adapters.chat.showing import Button, Outgoing
+    from adapters.storage.identity import ChatIdentity
     from adapters.telegram_adapter.adapter import make_bot
     from adapters.telegram_adapter.screen import TelegramScreen
 

@@ -11,9 +11,9 @@ import pytest
 
 from adapters.chat.chat import Chat
 from adapters.chat.feedback_port import Poll
-from adapters.chat.identity import ChatIdentity
 from adapters.chat.incoming import Incoming
 from adapters.chat.state import Answered, ChatState
+from adapters.storage.identity import ChatIdentity
 from adapters.web_adapter.boards import Boards
 from adapters.web_adapter.screen import QUIET
 from bots.web import web

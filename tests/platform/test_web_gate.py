@@ -8,7 +8,7 @@ from pathlib import Path
 
 import httpx
 
-from adapters.chat.identity import ChatIdentity
+from adapters.storage.identity import ChatIdentity
 from adapters.web_adapter.adapter import WebBot
 from adapters.web_adapter.boards import Boards
 from adapters.web_adapter.serving import Connections

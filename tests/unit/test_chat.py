@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from adapters.chat.showing import Outgoing
-from adapters.counting import UrgentCounts
+from adapters.storage.urgent_counts import UrgentCounts
 from bots.compose import Application
 from bots.settings import CafiSettings
 from bots.terminal import terminal_chat

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adapters.chat.feedback_port import Poll
-from adapters.chat.identity import ChatIdentity
 from adapters.chat.incoming import Incoming
 from adapters.chat.state import Answered, ChatState
+from adapters.storage.identity import ChatIdentity
 from engine.types import ActiveSource, Conversation, Danger, HandoffOffer, Kind, Message, Reminder, Role
 
 # Half of a character in two units is no text, and comes in updates all the same.

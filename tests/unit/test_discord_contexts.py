@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.chat.identity import ChatIdentity
 from adapters.chat.incoming import Incoming
 from adapters.chat.limits import ChatLimits
 from adapters.chat.state import ChatState
@@ -19,6 +18,7 @@ from adapters.chat.store import ChatStore
 from adapters.discord_adapter.codes import LONGEST, Code
 from adapters.discord_adapter.contexts import PersonContexts, own
 from adapters.storage.database import Database
+from adapters.storage.identity import ChatIdentity
 from adapters.storage.migrating import migrate
 from adapters.storage.naming import Naming
 from adapters.storage.sealing import Keyring, Secret

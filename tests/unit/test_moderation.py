@@ -13,7 +13,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import update
 
-from adapters.chat.identity import ChatIdentity
 from adapters.chat.incoming import Incoming
 from adapters.chat.state import Answered
 from adapters.moderation.asked import MOST, as_shown
@@ -27,6 +26,7 @@ from adapters.moderation.standing import Standing, Standings
 from adapters.moderation.texts import load_moderation_texts
 from adapters.storage.database import Database
 from adapters.storage.erasing import Names, erase
+from adapters.storage.identity import ChatIdentity
 from adapters.storage.migrating import migrate
 from adapters.storage.naming import Naming, pseudonyms
 from adapters.storage.sealing import Keyring, Secret
