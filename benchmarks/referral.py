@@ -13,9 +13,9 @@ import statistics
 import sys
 import time
 
-from adapters.chat.chat import Chat
-from adapters.chat.incoming import Incoming
 from adapters.console_adapter.adapter import SITTER
+from adapters.conversation.chat import Chat
+from adapters.conversation.incoming import Incoming
 from bots.compose import Application
 from bots.settings import CafiSettings
 from bots.terminal import terminal_chat

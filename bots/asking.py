@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from adapters.chat.incoming import Incoming
 from adapters.console_adapter.adapter import SITTER
+from adapters.conversation.incoming import Incoming
 from bots.compose import Application
 from bots.terminal import terminal_chat
 from engine.conversation import active_after, messages_from

@@ -10,22 +10,22 @@ from urllib.parse import urlsplit
 
 from sqlalchemy import Connection, func, select
 
-from adapters.chat.chat import Chat
-from adapters.chat.feedback_port import FeedbackPort
 from adapters.chat.limits import ChatLimits
-from adapters.chat.pages import Pages
-from adapters.chat.privacy import Platform, PrivacyFacts, Sink
-from adapters.chat.spending import Spending
 from adapters.chat.store import ChatStore
-from adapters.chat.texts import Languages, load_languages
-from adapters.chat.turns import Turns
+from adapters.conversation.chat import Chat
+from adapters.conversation.feedback_port import FeedbackPort
+from adapters.conversation.pages import Pages
+from adapters.conversation.privacy import Platform, PrivacyFacts, Sink
+from adapters.conversation.reader import Reader
+from adapters.conversation.spending import Spending
+from adapters.conversation.texts import Languages, load_languages
+from adapters.conversation.turns import Turns
 from adapters.feedback.asking import AskedDays
 from adapters.feedback.composing import forwarding
 from adapters.feedback.desk import FeedbackDesk
 from adapters.feedback.events import AllowList
 from adapters.feedback.questions import Questions, read_questions
 from adapters.feedback.sinks import Forwarding
-from adapters.reader import Reader
 from adapters.storage.clock import WallClock
 from adapters.storage.database import Database, make_file
 from adapters.storage.keyring_file import InboxKey, from_texts, load, make_inbox_key, read_inbox_key, save

@@ -9,8 +9,8 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from adapters.chat.texts import load_languages
 from adapters.console_adapter.texts import load_console_texts
+from adapters.conversation.texts import load_languages
 from adapters.feedback.questions import read_questions
 from adapters.moderation.texts import load_moderation_texts
 from adapters.storage.private_files import read_by_others

@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from adapters.chat.chat import Chat
-from adapters.chat.privacy import Platform
-from adapters.chat.state import ChatState
+from adapters.conversation.chat import Chat
+from adapters.conversation.privacy import Platform
+from adapters.conversation.state import ChatState
 from bots.chats import Chats
 from bots.settings import DiscordSettings
 from engine.exceptions import ConfigurationError

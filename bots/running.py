@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import urlsplit
 
-from adapters.chat.privacy import Platform
+from adapters.conversation.privacy import Platform
 from bots.chats import Chats
 from bots.compose import Application
 from bots.logs import set_up_log

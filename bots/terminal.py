@@ -10,13 +10,13 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 
-from adapters.chat.chat import Chat
-from adapters.chat.pages import Pages
-from adapters.chat.privacy import Platform, PrivacyFacts
-from adapters.chat.texts import load_languages
-from adapters.chat.turns import Turns
 from adapters.console_adapter.adapter import ConsoleChat, Terminal, erase_nothing
 from adapters.console_adapter.texts import load_console_texts
+from adapters.conversation.chat import Chat
+from adapters.conversation.pages import Pages
+from adapters.conversation.privacy import Platform, PrivacyFacts
+from adapters.conversation.texts import load_languages
+from adapters.conversation.turns import Turns
 from bots.compose import Application
 from bots.process import settle
 

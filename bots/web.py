@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from adapters import weeks
-from adapters.chat.privacy import Platform
+from adapters.conversation.privacy import Platform
 from adapters.storage.referral_counts import ReferralCounts
 from bots.chats import Chats
 from engine.exceptions import ConfigurationError

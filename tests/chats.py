@@ -6,11 +6,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from adapters.chat.chat import Chat
-from adapters.chat.incoming import Incoming
-from adapters.chat.showing import Outgoing
-from adapters.chat.state import ChatState
 from adapters.console_adapter.adapter import SITTER
+from adapters.conversation.chat import Chat
+from adapters.conversation.incoming import Incoming
+from adapters.conversation.outgoing import Outgoing
+from adapters.conversation.state import ChatState
 from bots.terminal import terminal_chat
 from engine.models.scripted import ScriptedModel
 from tests.team import application

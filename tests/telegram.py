@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from adapters.chat.feedback_port import FeedbackPort
+from adapters.conversation.feedback_port import FeedbackPort
 from adapters.telegram_adapter.adapter import TelegramBot
 from bots.chats import Chats
 from bots.rehearsing.telegram_world import Person, Shown, TelegramServer

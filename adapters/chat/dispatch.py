@@ -17,14 +17,14 @@ from contextlib import aclosing, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from adapters.chat.chat import Chat
-from adapters.chat.incoming import Incoming
 from adapters.chat.limits import ChatLimits
 from adapters.chat.patience import Patience
 from adapters.chat.screen import Gone, NotNow, Part, Screen
-from adapters.chat.showing import Outgoing
-from adapters.chat.state import ChatState
 from adapters.chat.store import ChatStore, Kept, Waiting
+from adapters.conversation.chat import Chat
+from adapters.conversation.incoming import Incoming
+from adapters.conversation.outgoing import Outgoing
+from adapters.conversation.state import ChatState
 from adapters.storage.identity import ChatIdentity, Passing
 from engine.exceptions import StaleState, StorageError
 

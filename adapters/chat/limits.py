@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from adapters.chat.incoming import Incoming
+from adapters.conversation.incoming import Incoming
 from adapters.storage.identity import ChatIdentity, Passing
 
 _MINUTE = 60.0

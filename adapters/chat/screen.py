@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Protocol, TypeAlias
 
-from adapters.chat.incoming import Incoming
-from adapters.chat.showing import Outgoing
+from adapters.conversation.incoming import Incoming
+from adapters.conversation.outgoing import Outgoing
 
 Part: TypeAlias = Any
 """One message of a platform, ready to be sent; only its screen looks inside."""

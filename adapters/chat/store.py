@@ -9,10 +9,10 @@ from typing import Protocol
 
 from sqlalchemy import Connection, delete, insert, select, update
 
-from adapters.chat.feedback_port import Poll
-from adapters.chat.incoming import Incoming
-from adapters.chat.receipt import Receipt
-from adapters.chat.state import ChatState
+from adapters.conversation.feedback_port import Poll
+from adapters.conversation.incoming import Incoming
+from adapters.conversation.receipt import Receipt
+from adapters.conversation.state import ChatState
 from adapters.storage.database import Database
 from adapters.storage.erasing import Names, erase
 from adapters.storage.identity import ChatIdentity

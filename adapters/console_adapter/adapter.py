@@ -13,14 +13,14 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from adapters.chat.chat import Chat
-from adapters.chat.incoming import Incoming
-from adapters.chat.receipt import Receipt
-from adapters.chat.showing import Button, Outgoing
-from adapters.chat.state import ChatState
-from adapters.chat.texts import COMMANDS
 from adapters.console_adapter.explanation import why_lines
 from adapters.console_adapter.texts import ConsoleLanguages, ConsoleTexts
+from adapters.conversation.chat import Chat
+from adapters.conversation.incoming import Incoming
+from adapters.conversation.outgoing import Button, Outgoing
+from adapters.conversation.receipt import Receipt
+from adapters.conversation.state import ChatState
+from adapters.conversation.texts import COMMANDS
 from adapters.storage.identity import ChatIdentity
 from engine.types import Turn
 

@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 
 from sqlalchemy import Connection, delete, insert, select, update
 
-from adapters.chat.incoming import Incoming
-from adapters.chat.receipt import Receipt
-from adapters.chat.state import ChatState
 from adapters.chat.store import ChatStore, Kept
+from adapters.conversation.incoming import Incoming
+from adapters.conversation.receipt import Receipt
+from adapters.conversation.state import ChatState
 from adapters.storage.identity import ChatIdentity
 from adapters.storage.naming import Pseudonyms
 from adapters.storage.tables import chats

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from adapters.chat.incoming import Incoming
-from adapters.chat.showing import Outgoing
+from adapters.conversation.incoming import Incoming
+from adapters.conversation.outgoing import Outgoing
 
 Way = Literal["public", "token", "direct", "notice", "later", "channel", "nowhere"]
 """In the open · as the answer to an interaction · by direct message · by a button that shows it · when they come back ·

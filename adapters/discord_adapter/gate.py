@@ -11,8 +11,8 @@ from typing import Any, Protocol, TypeAlias
 
 import discord
 
-from adapters.chat.incoming import Incoming
-from adapters.chat.showing import Outgoing
+from adapters.conversation.incoming import Incoming
+from adapters.conversation.outgoing import Outgoing
 
 Release: TypeAlias = Callable[[Incoming, Outgoing | None], Awaitable[None]]
 """Shows a held answer, as it is given, where its question came from; None: nobody approved it, the asker is told so."""

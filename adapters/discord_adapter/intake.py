@@ -13,12 +13,12 @@ import discord
 from discord import app_commands
 
 from adapters.chat.dispatch import Dispatch
-from adapters.chat.incoming import Incoming
 from adapters.chat.screen import Gone
-from adapters.chat.showing import Outgoing
 from adapters.chat.store import ChatStore
-from adapters.chat.texts import ChatTexts
 from adapters.chat.voting import Vote
+from adapters.conversation.incoming import Incoming
+from adapters.conversation.outgoing import Outgoing
+from adapters.conversation.texts import ChatTexts
 from adapters.discord_adapter.contexts import PersonContexts
 from adapters.discord_adapter.gate import Gate
 from adapters.discord_adapter.plain import plain

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import discord
 
 from adapters.chat.screen import NotNow
-from adapters.chat.showing import Outgoing
+from adapters.conversation.outgoing import Outgoing
 from adapters.discord_adapter.texts import DiscordTexts
 from adapters.discord_adapter.wire import Missing, Refused, TokenOver, Unfit, Wire
 

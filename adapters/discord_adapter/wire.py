@@ -14,7 +14,7 @@ from discord.http import Route
 from discord.webhook.async_ import async_context
 
 from adapters.chat.screen import NotNow
-from adapters.chat.showing import Rows
+from adapters.conversation.outgoing import Rows
 from adapters.discord_adapter.codes import LONGEST, Code
 from adapters.discord_adapter.plain import label
 

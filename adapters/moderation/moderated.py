@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from adapters.chat.chat import Handler
-from adapters.chat.incoming import Incoming
-from adapters.chat.pages import Pages
-from adapters.chat.showing import Outgoing, Outgoings, only
-from adapters.chat.state import KEPT_ANSWERS, ChatState
-from adapters.chat.turns import WISHES, Turns
+from adapters.conversation.chat import Handler
+from adapters.conversation.incoming import Incoming
+from adapters.conversation.outgoing import Outgoing, Outgoings, only
+from adapters.conversation.pages import Pages
+from adapters.conversation.state import KEPT_ANSWERS, ChatState
+from adapters.conversation.turns import WISHES, Turns
 from adapters.moderation.policy import Mode, Reason, reason_to_wait
 from adapters.moderation.rechecking import doubts
 from adapters.moderation.review_queue import DECIDED, ReviewQueue

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from adapters.chat.turns import Turns
+from adapters.conversation.turns import Turns
 from adapters.moderation.audit import Action, AuditLog, Entry, Target, tally
 from adapters.moderation.drafting import Drafting
 from adapters.moderation.moderated import ChatModerator, MemberNotices

@@ -13,9 +13,9 @@ from telegram.error import TelegramError
 from telegram.ext import ExtBot
 
 from adapters.chat.dispatch import Dispatch
-from adapters.chat.incoming import Incoming
 from adapters.chat.store import ChatStore
 from adapters.chat.voting import Vote
+from adapters.conversation.incoming import Incoming
 from adapters.telegram_adapter.updates import PLATFORM, Left, Me, Meaning, NotYours, read
 from engine.exceptions import StorageError
 

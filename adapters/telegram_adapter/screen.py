@@ -23,10 +23,10 @@ from telegram.constants import ChatAction, MessageLimit
 from telegram.error import BadRequest, ChatMigrated, Forbidden, InvalidToken, RetryAfter, TelegramError
 from telegram.ext import ExtBot
 
-from adapters.chat.incoming import Incoming
 from adapters.chat.screen import Gone, NotNow
-from adapters.chat.showing import Button, Outgoing
 from adapters.chat.splitting import split_text, utf16_units
+from adapters.conversation.incoming import Incoming
+from adapters.conversation.outgoing import Button, Outgoing
 
 TYPING_SECONDS = 4.0
 """Telegram shows that somebody is typing for five seconds at a time."""

@@ -10,13 +10,13 @@ from urllib.parse import quote
 
 import imagesize
 
-from adapters.chat.chat import Chat
-from adapters.chat.incoming import Incoming
-from adapters.chat.origin import nearest
-from adapters.chat.pages import RATHER_NOT
-from adapters.chat.showing import Button, Outgoing, Rows
-from adapters.chat.state import Answered, ChatState
-from adapters.chat.turns import check_buttons, safe_button
+from adapters.conversation.chat import Chat
+from adapters.conversation.incoming import Incoming
+from adapters.conversation.origin import nearest
+from adapters.conversation.outgoing import Button, Outgoing, Rows
+from adapters.conversation.pages import RATHER_NOT
+from adapters.conversation.state import Answered, ChatState
+from adapters.conversation.turns import check_buttons, safe_button
 from engine.attempt import Assistant
 from engine.types import Medium, Message, Outcome, Role, Turn
 

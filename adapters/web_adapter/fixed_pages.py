@@ -8,7 +8,7 @@ from pathlib import Path
 from sqlalchemy import text
 from starlette.responses import FileResponse, JSONResponse, Response
 
-from adapters.chat.privacy import what_is_kept, who_can_read
+from adapters.conversation.privacy import what_is_kept, who_can_read
 from adapters.web_adapter.entries import pictured
 from adapters.web_adapter.house import House, Refused, Visit
 from engine.attempt import Assistant

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from starlette.responses import HTMLResponse, Response
 
-from adapters.chat.pages import RATHER_NOT
-from adapters.chat.receipt import receipt_lines
+from adapters.conversation.pages import RATHER_NOT
+from adapters.conversation.receipt import receipt_lines
 from adapters.web_adapter.house import House, Refused, Visit
 from adapters.web_adapter.screen import QUIET
 from engine.exceptions import StorageError

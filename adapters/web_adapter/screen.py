@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 
-from adapters.chat.incoming import Incoming
-from adapters.chat.showing import Outgoing
+from adapters.conversation.incoming import Incoming
+from adapters.conversation.outgoing import Outgoing
 from adapters.web_adapter.boards import Boards
 from adapters.web_adapter.entries import Entries
 from adapters.web_adapter.tally import counts

@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy import func, select
 
-from adapters.chat.incoming import Incoming
+from adapters.conversation.incoming import Incoming
 from adapters.storage.identity import ChatIdentity
 from adapters.storage.tables import events
 from bots.rehearsing.discord_world import DiscordServer

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import func, insert, select, update
 
-from adapters.chat.incoming import Incoming
+from adapters.conversation.incoming import Incoming
 from adapters.storage.database import Database
 from adapters.storage.identity import ChatIdentity
 from adapters.storage.tables import chats, inbox, outbox

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from adapters.chat.incoming import Incoming
-from adapters.chat.showing import Outgoing
+from adapters.conversation.incoming import Incoming
+from adapters.conversation.outgoing import Outgoing
 from adapters.discord_adapter.gate import Where
 from bots.rehearsing.discord_world import DiscordServer
 from tests.discord import Room, agreed, running

@@ -63,8 +63,8 @@ async def test_a_long_text_comes_in_pieces_with_the_buttons_under_the_last(tmp_p
 
 async def test_only_the_last_piece_has_the_keyboard(tmp_path: Path) -> None:
     """Buttons stand under the end of what they belong to."""
-    from adapters.chat.incoming import Incoming
-    from adapters.chat.showing import Button, Outgoing
+    from adapters.conversation.incoming import Incoming
+    from adapters.conversation.outgoing import Button, Outgoing
     from adapters.storage.identity import ChatIdentity
     from adapters.telegram_adapter.adapter import make_bot
     from adapters.telegram_adapter.screen import TelegramScreen
@@ -120,8 +120,8 @@ async def test_nobody_is_called_by_what_a_model_writes(tmp_path: Path) -> None:
 
 async def test_the_buttons_of_every_shipped_source_fit() -> None:
     """64 bytes hold the button of each topic, its page and every other button there is."""
-    from adapters.chat.pages import topic_code
-    from adapters.chat.showing import BUTTON_BYTES, Button
+    from adapters.conversation.outgoing import BUTTON_BYTES, Button
+    from adapters.conversation.pages import topic_code
 
     for name in ("schizophrenia", "sleep"):
         knowledge = KnowledgeBase.load(ROOT / "knowledge_base" / name)

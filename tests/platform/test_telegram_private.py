@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from adapters.chat.texts import COMMANDS
+from adapters.conversation.texts import COMMANDS
 from bots.rehearsing.telegram_world import TelegramServer
 from tests.kept_feedback import KeptFeedback
 from tests.team import knowledge_folder, scripted

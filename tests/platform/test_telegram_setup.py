@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from adapters.chat.texts import COMMANDS
+from adapters.conversation.texts import COMMANDS
 from adapters.telegram_adapter.setup import IN_GROUPS, NOT_IN_MENUS
 from bots.cli import app
 from bots.compose import Application

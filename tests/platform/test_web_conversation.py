@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from adapters.chat.chat import Chat
-from adapters.chat.feedback_port import Poll
-from adapters.chat.incoming import Incoming
-from adapters.chat.state import Answered, ChatState
+from adapters.conversation.chat import Chat
+from adapters.conversation.feedback_port import Poll
+from adapters.conversation.incoming import Incoming
+from adapters.conversation.state import Answered, ChatState
 from adapters.storage.identity import ChatIdentity
 from adapters.web_adapter.boards import Boards
 from adapters.web_adapter.screen import QUIET

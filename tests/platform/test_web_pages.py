@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from adapters.chat.texts import load_languages
+from adapters.conversation.texts import load_languages
 from adapters.web_adapter.settings import WebSettings
 from adapters.web_adapter.texts import load_web_texts
 from bots.paths import data_root

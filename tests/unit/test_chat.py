@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from adapters.chat.showing import Outgoing
+from adapters.conversation.outgoing import Outgoing
 from adapters.storage.urgent_counts import UrgentCounts
 from bots.compose import Application
 from bots.settings import CafiSettings

@@ -7,8 +7,8 @@ import time
 from pathlib import Path
 
 from adapters.chat.limits import ChatLimits
-from adapters.chat.spending import Spending
 from adapters.chat.store import ChatStore
+from adapters.conversation.spending import Spending
 from adapters.storage.database import Database
 from engine.exceptions import StorageUnavailable
 from engine.types import Usage

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adapters.chat.feedback_port import Poll
-from adapters.chat.incoming import Incoming
-from adapters.chat.state import Answered, ChatState
+from adapters.conversation.feedback_port import Poll
+from adapters.conversation.incoming import Incoming
+from adapters.conversation.state import Answered, ChatState
 from adapters.storage.identity import ChatIdentity
 from engine.types import ActiveSource, Conversation, Danger, HandoffOffer, Kind, Message, Reminder, Role
 

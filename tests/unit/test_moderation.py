@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import update
 
-from adapters.chat.incoming import Incoming
-from adapters.chat.state import Answered
+from adapters.conversation.incoming import Incoming
+from adapters.conversation.state import Answered
 from adapters.moderation.asked import MOST, as_shown
 from adapters.moderation.audit import CLOSED, Action, AuditLog, Target
 from adapters.moderation.policy import Admission, Mode, Reason, reason_to_wait

@@ -7,7 +7,7 @@ import threading
 from dataclasses import replace
 from pathlib import Path
 
-from adapters.reader import Reader
+from adapters.conversation.reader import Reader
 from engine.types import Conversation, Message, Role, Urgency, UrgencyLevel
 from tests.chats import begun, chat_over
 from tests.team import CITED, scripted

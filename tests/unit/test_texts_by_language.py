@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from adapters.chat.texts import load_languages
 from adapters.console_adapter.texts import load_console_texts
+from adapters.conversation.texts import load_languages
 from adapters.discord_adapter.texts import load_discord_texts
 from adapters.moderation.texts import load_moderation_texts
 from adapters.web_adapter.texts import load_web_texts

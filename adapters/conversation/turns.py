@@ -11,14 +11,14 @@ from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
-from adapters.chat.feedback_port import FeedbackPort, Poll
-from adapters.chat.incoming import Incoming
-from adapters.chat.pages import Pages
-from adapters.chat.showing import Button, Outgoing, Outgoings, Picture, Rows, only
-from adapters.chat.spending import Spending
-from adapters.chat.state import ChatState
-from adapters.chat.texts import ChatTexts
-from adapters.reader import Reader
+from adapters.conversation.feedback_port import FeedbackPort, Poll
+from adapters.conversation.incoming import Incoming
+from adapters.conversation.outgoing import Button, Outgoing, Outgoings, Picture, Rows, only
+from adapters.conversation.pages import Pages
+from adapters.conversation.reader import Reader
+from adapters.conversation.spending import Spending
+from adapters.conversation.state import ChatState
+from adapters.conversation.texts import ChatTexts
 from adapters.storage.urgent_counts import UrgentCounts
 from engine.types import Basis, DangerAnswer, Help, Medium, Outcome, Turn, Urgency, UrgencyLevel, Wish
 from engine.urgency.referral import Referral

@@ -6,7 +6,7 @@ import json
 from dataclasses import asdict, dataclass
 from typing import Protocol
 
-from adapters.chat.state import Answered, ChatState
+from adapters.conversation.state import Answered, ChatState
 from adapters.storage.identity import ChatIdentity
 
 

@@ -11,16 +11,16 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Protocol, TypeAlias
 
-from adapters.chat.consent import Consent
-from adapters.chat.feedback_port import FeedbackPort
-from adapters.chat.incoming import Incoming
-from adapters.chat.pages import Pages
-from adapters.chat.privacy import Platform
-from adapters.chat.receipt import Receipt, receipt_text
-from adapters.chat.showing import Outgoing, Outgoings
-from adapters.chat.state import ChatState
-from adapters.chat.texts import Languages
-from adapters.chat.turns import WISHES, Turns
+from adapters.conversation.consent import Consent
+from adapters.conversation.feedback_port import FeedbackPort
+from adapters.conversation.incoming import Incoming
+from adapters.conversation.outgoing import Outgoing, Outgoings
+from adapters.conversation.pages import Pages
+from adapters.conversation.privacy import Platform
+from adapters.conversation.receipt import Receipt, receipt_text
+from adapters.conversation.state import ChatState
+from adapters.conversation.texts import Languages
+from adapters.conversation.turns import WISHES, Turns
 from adapters.storage.identity import ChatIdentity
 from engine.engine import Engine
 

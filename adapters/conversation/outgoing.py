@@ -6,8 +6,8 @@ from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from adapters.chat.feedback_port import Poll
-from adapters.chat.state import ChatState
+from adapters.conversation.feedback_port import Poll
+from adapters.conversation.state import ChatState
 from engine.types import Turn
 
 Rows: TypeAlias = tuple[tuple["Button", ...], ...]

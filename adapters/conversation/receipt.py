@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from adapters.chat.state import ChatState
-from adapters.chat.texts import ChatTexts
+from adapters.conversation.state import ChatState
+from adapters.conversation.texts import ChatTexts
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -6,12 +6,12 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from adapters.chat.incoming import Incoming
-from adapters.chat.origin import origin
-from adapters.chat.privacy import ModeratorNotices, Platform, PrivacyFacts, what_is_kept, who_can_read
-from adapters.chat.showing import BUTTON_BYTES, Button, Outgoing, Outgoings, Rows
-from adapters.chat.state import Answered, ChatState
-from adapters.chat.texts import ChatTexts, Languages
+from adapters.conversation.incoming import Incoming
+from adapters.conversation.origin import origin
+from adapters.conversation.outgoing import BUTTON_BYTES, Button, Outgoing, Outgoings, Rows
+from adapters.conversation.privacy import ModeratorNotices, Platform, PrivacyFacts, what_is_kept, who_can_read
+from adapters.conversation.state import Answered, ChatState
+from adapters.conversation.texts import ChatTexts, Languages
 from engine.attempt import Assistant
 from engine.engine import Engine
 from engine.types import Role

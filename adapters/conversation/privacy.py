@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from adapters.chat.texts import ChatTexts
+from adapters.conversation.texts import ChatTexts
 
 Carrier = Literal["platform", "web", "terminal"]
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from adapters.chat.incoming import Incoming
-from adapters.chat.pages import Pages
-from adapters.chat.showing import Button, Outgoing, Outgoings, Rows
-from adapters.chat.state import ChatState
-from adapters.chat.texts import ChatTexts
-from adapters.chat.turns import Turns
+from adapters.conversation.incoming import Incoming
+from adapters.conversation.outgoing import Button, Outgoing, Outgoings, Rows
+from adapters.conversation.pages import Pages
+from adapters.conversation.state import ChatState
+from adapters.conversation.texts import ChatTexts
+from adapters.conversation.turns import Turns
 from engine.types import Danger, UrgencyLevel
 
 WITHOUT = frozenset(

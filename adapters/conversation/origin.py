@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from adapters.chat.texts import ChatTexts
+from adapters.conversation.texts import ChatTexts
 from engine.knowledge.base import KnowledgeBase
 from engine.knowledge.source import Passage, Source
 from engine.text import stems
