@@ -13,8 +13,8 @@ from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from adapters.chat.store import ChatStore
 from adapters.conversation.state import ChatState
+from adapters.delivery.store import ChatStore
 from adapters.storage.database import Database
 from adapters.storage.identity import ChatIdentity
 from adapters.storage.migrating import migrate

@@ -10,8 +10,6 @@ from urllib.parse import urlsplit
 
 from sqlalchemy import Connection, func, select
 
-from adapters.chat.limits import ChatLimits
-from adapters.chat.store import ChatStore
 from adapters.conversation.chat import Chat
 from adapters.conversation.feedback_port import FeedbackPort
 from adapters.conversation.pages import Pages
@@ -20,6 +18,8 @@ from adapters.conversation.reader import Reader
 from adapters.conversation.spending import Spending
 from adapters.conversation.texts import Languages, load_languages
 from adapters.conversation.turns import Turns
+from adapters.delivery.limits import ChatLimits
+from adapters.delivery.store import ChatStore
 from adapters.feedback.asking import AskedDays
 from adapters.feedback.composing import forwarding
 from adapters.feedback.desk import FeedbackDesk

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from adapters.chat.store import ChatStore
 from adapters.conversation.feedback_port import Poll
 from adapters.conversation.incoming import Incoming
 from adapters.conversation.state import Answered, ChatState
+from adapters.delivery.store import ChatStore
 from adapters.storage.database import Database
 from adapters.storage.identity import ChatIdentity
 from adapters.storage.migrating import migrate

@@ -10,10 +10,10 @@ from typing import Any
 
 import discord
 
-from adapters.chat.dispatch import Dispatch
-from adapters.chat.limits import ChatLimits
-from adapters.chat.store import ChatStore
 from adapters.conversation.chat import Chat
+from adapters.delivery.dispatch import Dispatch
+from adapters.delivery.limits import ChatLimits
+from adapters.delivery.store import ChatStore
 from adapters.discord_adapter.backfill import Backfill
 from adapters.discord_adapter.contexts import PersonContexts
 from adapters.discord_adapter.definitions import definitions, register

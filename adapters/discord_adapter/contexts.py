@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 
 from sqlalchemy import Connection, delete, insert, select, update
 
-from adapters.chat.store import ChatStore, Kept
 from adapters.conversation.incoming import Incoming
 from adapters.conversation.receipt import Receipt
 from adapters.conversation.state import ChatState
+from adapters.delivery.store import ChatStore, Kept
 from adapters.storage.identity import ChatIdentity
 from adapters.storage.naming import Pseudonyms
 from adapters.storage.tables import chats

@@ -9,7 +9,7 @@ from typing import Any
 
 import discord
 
-from adapters.chat.store import ChatStore
+from adapters.delivery.store import ChatStore
 from adapters.discord_adapter.texts import COMMANDS, LOCALES, OPTIONS, DiscordLanguages, DiscordTexts, NamedText
 
 _SLASH, _MESSAGE_MENU, _STRING = 1, 3, 3

@@ -12,13 +12,13 @@ from datetime import UTC, datetime
 import discord
 from discord import app_commands
 
-from adapters.chat.dispatch import Dispatch
-from adapters.chat.screen import Gone
-from adapters.chat.store import ChatStore
-from adapters.chat.voting import Vote
 from adapters.conversation.incoming import Incoming
 from adapters.conversation.outgoing import Outgoing
 from adapters.conversation.texts import ChatTexts
+from adapters.delivery.dispatch import Dispatch
+from adapters.delivery.screen import Gone
+from adapters.delivery.store import ChatStore
+from adapters.delivery.votes import Vote
 from adapters.discord_adapter.contexts import PersonContexts
 from adapters.discord_adapter.gate import Gate
 from adapters.discord_adapter.plain import plain

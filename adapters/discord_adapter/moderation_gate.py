@@ -13,10 +13,10 @@ from typing import Any
 
 import discord
 
-from adapters.chat.dispatch import Dispatch
 from adapters.conversation.incoming import Incoming
 from adapters.conversation.outgoing import Outgoing
 from adapters.conversation.texts import Languages
+from adapters.delivery.dispatch import Dispatch
 from adapters.discord_adapter.gate import Release, Where
 from adapters.discord_adapter.moderation_buttons import Buttons
 from adapters.discord_adapter.moderation_commands import Commands, choices

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 
 import discord
 
-from adapters.chat.screen import NotNow
 from adapters.conversation.outgoing import Outgoing
+from adapters.delivery.screen import NotNow
 from adapters.discord_adapter.texts import DiscordTexts
 from adapters.discord_adapter.wire import Missing, Refused, TokenOver, Unfit, Wire
 

@@ -10,8 +10,8 @@ from typing import Any, TypeAlias
 import discord
 from discord import InteractionType
 
-from adapters.chat.voting import Vote
 from adapters.conversation.incoming import Incoming
+from adapters.delivery.votes import Vote
 from adapters.discord_adapter.codes import Code
 from adapters.discord_adapter.gate import Where
 from adapters.discord_adapter.texts import COMMANDS

@@ -19,11 +19,11 @@ from pathlib import Path
 
 import discord
 
-from adapters.chat.screen import Gone, NotNow
 from adapters.conversation.chat import Chat
 from adapters.conversation.feedback_port import Poll
 from adapters.conversation.incoming import Incoming
 from adapters.conversation.outgoing import Button, Outgoing, Picture
+from adapters.delivery.screen import Gone, NotNow
 from adapters.discord_adapter.codes import Code
 from adapters.discord_adapter.delivery import Delivery, Piece, Routes
 from adapters.discord_adapter.gate import Gate

@@ -8,7 +8,7 @@ from typing import Any
 
 import discord
 
-from adapters.chat.store import ChatStore
+from adapters.delivery.store import ChatStore
 from adapters.discord_adapter.definitions import register
 from adapters.discord_adapter.moderators import needed
 from engine.exceptions import ConfigurationError

@@ -15,10 +15,10 @@ from starlette.routing import Route
 from telegram.error import BadRequest, InvalidToken, RetryAfter, TelegramError
 from telegram.ext import ExtBot
 
-from adapters.chat.dispatch import Dispatch
-from adapters.chat.limits import ChatLimits
-from adapters.chat.store import ChatStore
 from adapters.conversation.chat import Chat
+from adapters.delivery.dispatch import Dispatch
+from adapters.delivery.limits import ChatLimits
+from adapters.delivery.store import ChatStore
 from adapters.telegram_adapter.asking import asking
 from adapters.telegram_adapter.intake import Intake, wait
 from adapters.telegram_adapter.polling import POLL_SECONDS, Polling

@@ -23,10 +23,10 @@ from telegram.constants import ChatAction, MessageLimit
 from telegram.error import BadRequest, ChatMigrated, Forbidden, InvalidToken, RetryAfter, TelegramError
 from telegram.ext import ExtBot
 
-from adapters.chat.screen import Gone, NotNow
-from adapters.chat.splitting import split_text, utf16_units
 from adapters.conversation.incoming import Incoming
 from adapters.conversation.outgoing import Button, Outgoing
+from adapters.delivery.screen import Gone, NotNow
+from adapters.delivery.splitting import split_text, utf16_units
 
 TYPING_SECONDS = 4.0
 """Telegram shows that somebody is typing for five seconds at a time."""

@@ -11,10 +11,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from adapters.chat.voting import Vote
 from adapters.conversation.incoming import Incoming
 from adapters.conversation.outgoing import Button
 from adapters.conversation.texts import COMMANDS
+from adapters.delivery.votes import Vote
 from adapters.storage.identity import ChatIdentity
 
 PLATFORM = "telegram"

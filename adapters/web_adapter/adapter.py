@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 
 from starlette.types import ASGIApp
 
-from adapters.chat.dispatch import Dispatch
-from adapters.chat.store import ChatStore
 from adapters.conversation.chat import Chat
+from adapters.delivery.dispatch import Dispatch
+from adapters.delivery.store import ChatStore
 from adapters.web_adapter.answering import application
 from adapters.web_adapter.boards import Boards
 from adapters.web_adapter.cookies import FormTokens

@@ -9,12 +9,12 @@ from sse_starlette import EventSourceResponse, ServerSentEvent
 from starlette.responses import JSONResponse, Response
 from starlette.types import Receive, Scope, Send
 
-from adapters.chat.limits import ALWAYS
 from adapters.conversation.incoming import Incoming
 from adapters.conversation.outgoing import Button, Outgoing
 from adapters.conversation.pages import RATHER_NOT
 from adapters.conversation.privacy import what_is_kept, who_can_read
 from adapters.conversation.texts import COMMANDS
+from adapters.delivery.limits import ALWAYS
 from adapters.storage.identity import ChatIdentity
 from adapters.web_adapter.boards import Board, rung
 from adapters.web_adapter.cookies import new_session

@@ -16,14 +16,14 @@ from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
-from adapters.chat.dispatch import Dispatch
-from adapters.chat.limits import ChatLimits
-from adapters.chat.store import ChatStore
 from adapters.conversation.chat import Chat
 from adapters.conversation.incoming import Incoming
 from adapters.conversation.outgoing import Outgoing
 from adapters.conversation.state import ChatState
 from adapters.conversation.texts import ChatTexts
+from adapters.delivery.dispatch import Dispatch
+from adapters.delivery.limits import ChatLimits
+from adapters.delivery.store import ChatStore
 from adapters.storage.identity import ChatIdentity
 from adapters.web_adapter.boards import Board, Boards
 from adapters.web_adapter.cookies import Cookies, FormTokens, Look, chosen, new_session

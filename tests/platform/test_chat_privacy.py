@@ -14,7 +14,7 @@ from urllib.parse import quote
 import pytest
 from sqlalchemy import select
 
-from adapters.chat.store import ChatStore
+from adapters.delivery.store import ChatStore
 from adapters.storage.identity import ChatIdentity
 from adapters.storage.sealing import Secret
 from adapters.storage.tables import chats, inbox, polls

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 
-from adapters.chat.store import ChatStore, Kept
+from adapters.delivery.store import ChatStore, Kept
 from adapters.storage.identity import ChatIdentity
 from benchmarks.discord_burst import Burst, rush
 from bots.rehearsing.discord_world import DiscordServer

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.chat.splitting import utf16_units
 from adapters.conversation.incoming import Incoming
 from adapters.conversation.outgoing import Button, Outgoing, Picture
+from adapters.delivery.splitting import utf16_units
 from adapters.discord_adapter.plain import MESSAGE, messages, plain
 from adapters.storage.identity import ChatIdentity
 from bots.rehearsing.discord_world import DiscordServer

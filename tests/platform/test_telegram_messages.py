@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from adapters.chat.splitting import utf16_units
+from adapters.delivery.splitting import utf16_units
 from bots.rehearsing.telegram_world import Fault, TelegramServer
 from engine.knowledge.base import KnowledgeBase
 from tests.team import CITED, knowledge_folder, scripted

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.chat.limits import ChatLimits
-from adapters.chat.store import ChatStore
 from adapters.conversation.incoming import Incoming
 from adapters.conversation.state import ChatState
+from adapters.delivery.limits import ChatLimits
+from adapters.delivery.store import ChatStore
 from adapters.discord_adapter.codes import LONGEST, Code
 from adapters.discord_adapter.contexts import PersonContexts, own
 from adapters.storage.database import Database

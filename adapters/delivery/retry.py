@@ -20,7 +20,7 @@ def _nothing() -> None:
 
 
 @dataclass(kw_only=True)
-class Patience:
+class Retry:
     """Tries until the database takes it. `seconds`: the first wait, doubled each time. `ended`: no more attempts."""
 
     seconds: float = 1.0

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from adapters.chat.store import ChatStore
 from adapters.conversation.chat import Chat
+from adapters.delivery.store import ChatStore
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -17,14 +17,14 @@ from contextlib import aclosing, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from adapters.chat.limits import ChatLimits
-from adapters.chat.patience import Patience
-from adapters.chat.screen import Gone, NotNow, Part, Screen
-from adapters.chat.store import ChatStore, Kept, Waiting
 from adapters.conversation.chat import Chat
 from adapters.conversation.incoming import Incoming
 from adapters.conversation.outgoing import Outgoing
 from adapters.conversation.state import ChatState
+from adapters.delivery.limits import ChatLimits
+from adapters.delivery.retry import Retry
+from adapters.delivery.screen import Gone, NotNow, Part, Screen
+from adapters.delivery.store import ChatStore, Kept, Waiting
 from adapters.storage.identity import ChatIdentity, Passing
 from engine.exceptions import StaleState, StorageError
 
@@ -74,13 +74,13 @@ class Dispatch:
     _told_trouble: OrderedDict[bytes, float] = field(default_factory=OrderedDict)
     _delivering: asyncio.Semaphore = field(init=False)
     _starting: asyncio.Semaphore = field(init=False)
-    _patience: Patience = field(init=False)
+    _retry: Retry = field(init=False)
     _closing: bool = False
 
     def __post_init__(self) -> None:
         self._delivering = asyncio.Semaphore(self.deliveries)
         self._starting = asyncio.Semaphore(STARTING)
-        self._patience = Patience(seconds=self.retry_seconds)
+        self._retry = Retry(seconds=self.retry_seconds)
 
     async def resume(self, prepare: Callable[[Sequence[Incoming]], Awaitable[None]] | None = None) -> int:
         """Take up what an earlier process left unanswered; how many messages. `prepare` sees them before any is begun."""
@@ -173,7 +173,7 @@ class Dispatch:
 
     async def aclose(self, seconds: float = 10.0) -> None:
         """Let turns that run come to their end for some seconds; what is left stays on disk."""
-        self._closing = self._patience.ended = True
+        self._closing = self._retry.ended = True
         running = [line.worker for line in self._lines.values() if line.worker is not None]
         await _settled([*running, *self._tasks], seconds)
 
@@ -212,7 +212,7 @@ class Dispatch:
     async def _answer(self, line: _Line, waiting: Waiting) -> None:
         incoming = waiting.incoming
         if line.kept is None:
-            line.kept = await self._patience.until_done(
+            line.kept = await self._retry.until_done(
                 lambda: self.store.load(incoming.identity), on_wait=lambda: self.apologise(incoming)
             )
             if line.kept.lost:
@@ -230,7 +230,7 @@ class Dispatch:
         waiting = replace(waiting, incoming=incoming)
         try:
             async with self.screen.busy(incoming), _Slow(self, incoming, state):
-                await self._patience.until_done(
+                await self._retry.until_done(
                     lambda: self._turn(line, waiting, state), on_wait=lambda: self.apologise(incoming)
                 )
         except Gone:
@@ -264,7 +264,7 @@ class Dispatch:
     async def _let_go(self, waiting: Waiting) -> None:
         """A message needs no answer (any more); the state stays as it is."""
         identity = waiting.incoming.identity
-        await self._patience.until_done(lambda: self.store.finish(waiting.row, identity, None, 0))
+        await self._retry.until_done(lambda: self.store.finish(waiting.row, identity, None, 0))
 
     async def _deliver(self, line: _Line, waiting: Waiting, outgoing: Outgoing) -> None:
         """The last outgoing message of a turn: shown, then stored, with few others between the two at the same time."""
@@ -288,7 +288,7 @@ class Dispatch:
         identity, kept = waiting.incoming.identity, line.kept or Kept()
         shown = None if poll is None or outgoing.poll is None else (poll, outgoing.poll)
         try:
-            version = await self._patience.until_done(
+            version = await self._retry.until_done(
                 lambda: self.store.finish(waiting.row, identity, outgoing.state, kept.version, shown)
             )
         except StaleState:
@@ -303,14 +303,14 @@ class Dispatch:
 
     async def _forget(self, line: _Line, waiting: Waiting) -> None:
         """Nobody is there any more: nothing of the chat stays."""
-        await self._patience.until_done(lambda: self.store.erase(waiting.incoming.identity))
+        await self._retry.until_done(lambda: self.store.erase(waiting.incoming.identity))
         await self._erased(line)
 
     async def _erased(self, line: _Line) -> None:
         """A chat begins anew; messages that were erased with it are not answered, those that came since are."""
         line.kept = Kept()
         rows = [one.row for one in line.waiting]
-        left = await self._patience.until_done(lambda: self.store.waiting(rows))
+        left = await self._retry.until_done(lambda: self.store.waiting(rows))
         erased = [one for one in line.waiting if one.row in rows and one.row not in left]
         line.waiting = deque(one for one in line.waiting if one not in erased)
 

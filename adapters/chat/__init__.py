@@ -1,1 +1,0 @@
-"""Chats of one platform delivered: in order, durably, once more where it failed."""
