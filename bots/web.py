@@ -22,7 +22,6 @@ def web(chats: Chats) -> WebBot:
     """The web page; raises ConfigurationError."""
     try:
         from adapters.web_adapter.adapter import WebBot
-        from adapters.web_adapter.house import WebLimits
         from adapters.web_adapter.texts import load_web_texts
     except ImportError as error:
         raise ConfigurationError(
@@ -35,7 +34,7 @@ def web(chats: Chats) -> WebBot:
         languages=load_web_texts(settings.config_folder / "web", chats.languages),
         chat=chats.chat(Platform(id="web", name="CAFI", carrier="web")),
         store=chats.store,
-        limits=WebLimits(messages_a_minute=sessions.messages_a_minute, waiting=sessions.waiting_messages),
+        limits=chats.limits(),
         slow_after=sessions.slow_after_seconds,
         problems=lambda: _problems(chats),
         figures=None if chats.feedback is None else lambda: _figures(chats),

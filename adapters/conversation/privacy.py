@@ -22,9 +22,9 @@ class Platform:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Sink:
-    """Where feedback goes: `kind` is database, webhook or csv, `host` the webhook's."""
+    """Where feedback goes: `kind` is database or webhook, `host` the webhook's."""
 
-    kind: Literal["database", "webhook", "csv"]
+    kind: Literal["database", "webhook"]
     host: str = ""
 
 

@@ -89,7 +89,7 @@ class BotTexts(Strict):
 
 
 class WhoCanReadTexts(Strict):
-    """Parts of the answer to “who can read this?”; `adapters/privacy.py` picks those that are true."""
+    """Parts of the answer to “who can read this?”; `adapters/conversation/privacy.py` picks those that are true."""
 
     title: str
     you: str
@@ -128,7 +128,6 @@ class SinkTexts(Strict):
 
     database: str
     webhook: str
-    csv: str
 
 
 class ChatTexts(Strict):

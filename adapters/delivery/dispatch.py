@@ -65,7 +65,7 @@ class Dispatch:
     limits: ChatLimits
     deliveries: int = 1
     slow_after: float = 8.0
-    retry_seconds: float = 1.0
+    retry: Retry = field(default_factory=Retry)
     on_answer: Callable[[Outgoing], None] = lambda outgoing: None
     ready: Callable[[], Awaitable[None]] = _at_once
     _lines: dict[ChatIdentity, _Line] = field(default_factory=dict)
@@ -74,13 +74,11 @@ class Dispatch:
     _told_trouble: OrderedDict[bytes, float] = field(default_factory=OrderedDict)
     _delivering: asyncio.Semaphore = field(init=False)
     _starting: asyncio.Semaphore = field(init=False)
-    _retry: Retry = field(init=False)
     _closing: bool = False
 
     def __post_init__(self) -> None:
         self._delivering = asyncio.Semaphore(self.deliveries)
         self._starting = asyncio.Semaphore(STARTING)
-        self._retry = Retry(seconds=self.retry_seconds)
 
     async def resume(self, prepare: Callable[[Sequence[Incoming]], Awaitable[None]] | None = None) -> int:
         """Take up what an earlier process left unanswered; how many messages. `prepare` sees them before any is begun."""
@@ -98,8 +96,8 @@ class Dispatch:
             self._enqueue(one)
         return len(found)
 
-    async def take(self, arrived: Sequence[Incoming], cursor: tuple[str, int] | None = None) -> None:
-        """Put messages on disk and in their lines. Raises StorageError, and then nothing was taken.
+    async def take(self, arrived: Sequence[Incoming], cursor: tuple[str, int] | None = None) -> int:
+        """Put messages on disk and in their lines; how many were refused. Raises StorageError, and then nothing was taken.
 
         What is beyond a chat's limits is not kept; the person is told.
         """
@@ -116,6 +114,7 @@ class Dispatch:
                 self._enqueue(waiting)
         for one in refused:
             self._refuse(one)
+        return len(refused)
 
     def _admitted(self, arrived: Sequence[Incoming]) -> tuple[list[Incoming], list[Incoming]]:
         """What is within each chat's limits, and what is beyond."""
@@ -173,7 +172,7 @@ class Dispatch:
 
     async def aclose(self, seconds: float = 10.0) -> None:
         """Let turns that run come to their end for some seconds; what is left stays on disk."""
-        self._closing = self._retry.ended = True
+        self._closing = self.retry.ended = True
         running = [line.worker for line in self._lines.values() if line.worker is not None]
         await _settled([*running, *self._tasks], seconds)
 
@@ -212,7 +211,7 @@ class Dispatch:
     async def _answer(self, line: _Line, waiting: Waiting) -> None:
         incoming = waiting.incoming
         if line.kept is None:
-            line.kept = await self._retry.until_done(
+            line.kept = await self.retry.until_done(
                 lambda: self.store.load(incoming.identity), on_wait=lambda: self.apologise(incoming)
             )
             if line.kept.lost:
@@ -230,7 +229,7 @@ class Dispatch:
         waiting = replace(waiting, incoming=incoming)
         try:
             async with self.screen.busy(incoming), _Slow(self, incoming, state):
-                await self._retry.until_done(
+                await self.retry.until_done(
                     lambda: self._turn(line, waiting, state), on_wait=lambda: self.apologise(incoming)
                 )
         except Gone:
@@ -264,7 +263,7 @@ class Dispatch:
     async def _let_go(self, waiting: Waiting) -> None:
         """A message needs no answer (any more); the state stays as it is."""
         identity = waiting.incoming.identity
-        await self._retry.until_done(lambda: self.store.finish(waiting.row, identity, None, 0))
+        await self.retry.until_done(lambda: self.store.finish(waiting.row, identity, None, 0))
 
     async def _deliver(self, line: _Line, waiting: Waiting, outgoing: Outgoing) -> None:
         """The last outgoing message of a turn: shown, then stored, with few others between the two at the same time."""
@@ -288,7 +287,7 @@ class Dispatch:
         identity, kept = waiting.incoming.identity, line.kept or Kept()
         shown = None if poll is None or outgoing.poll is None else (poll, outgoing.poll)
         try:
-            version = await self._retry.until_done(
+            version = await self.retry.until_done(
                 lambda: self.store.finish(waiting.row, identity, outgoing.state, kept.version, shown)
             )
         except StaleState:
@@ -303,14 +302,14 @@ class Dispatch:
 
     async def _forget(self, line: _Line, waiting: Waiting) -> None:
         """Nobody is there any more: nothing of the chat stays."""
-        await self._retry.until_done(lambda: self.store.erase(waiting.incoming.identity))
+        await self.retry.until_done(lambda: self.store.erase(waiting.incoming.identity))
         await self._erased(line)
 
     async def _erased(self, line: _Line) -> None:
         """A chat begins anew; messages that were erased with it are not answered, those that came since are."""
         line.kept = Kept()
         rows = [one.row for one in line.waiting]
-        left = await self._retry.until_done(lambda: self.store.waiting(rows))
+        left = await self.retry.until_done(lambda: self.store.waiting(rows))
         erased = [one for one in line.waiting if one.row in rows and one.row not in left]
         line.waiting = deque(one for one in line.waiting if one not in erased)
 

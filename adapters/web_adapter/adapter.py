@@ -12,12 +12,13 @@ from starlette.types import ASGIApp
 
 from adapters.conversation.chat import Chat
 from adapters.delivery.dispatch import Dispatch
+from adapters.delivery.limits import ChatLimits
 from adapters.delivery.store import ChatStore
 from adapters.web_adapter.answering import application
 from adapters.web_adapter.boards import Boards
 from adapters.web_adapter.cookies import FormTokens
 from adapters.web_adapter.entries import Entries
-from adapters.web_adapter.house import House, Pause, WebLimits
+from adapters.web_adapter.house import House, Pause
 from adapters.web_adapter.limiting import AddressLimits, Buckets, Places
 from adapters.web_adapter.operating import Ended, Figures, OperatorPages, Problems, nothing
 from adapters.web_adapter.screen import WebScreen
@@ -46,7 +47,7 @@ class WebBot:
     languages: WebLanguages
     chat: Chat
     store: ChatStore
-    limits: WebLimits
+    limits: ChatLimits
     slow_after: float = 8.0
     pause: Pause = field(default_factory=Pause)
     problems: Problems = nothing
@@ -78,7 +79,6 @@ class WebBot:
                 slow_after=self.slow_after,
                 on_answer=tally.answered,
             ),
-            limits=self.limits,
             boards=boards,
             entries=entries,
             tally=tally,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -22,7 +21,6 @@ from adapters.conversation.outgoing import Outgoing
 from adapters.conversation.state import ChatState
 from adapters.conversation.texts import ChatTexts
 from adapters.delivery.dispatch import Dispatch
-from adapters.delivery.limits import ChatLimits
 from adapters.delivery.store import ChatStore
 from adapters.storage.identity import ChatIdentity
 from adapters.web_adapter.boards import Board, Boards
@@ -50,20 +48,6 @@ class Pause:
     on: bool = False
 
 
-@dataclass(kw_only=True)
-class WebLimits(ChatLimits):
-    """The chat's limits; `refused` counts each chat's messages that were not taken, until somebody looks."""
-
-    refused: Counter[ChatIdentity] = field(default_factory=Counter)
-
-    def admit(self, incoming: Incoming, ahead: int) -> bool:
-        """Whether a message is taken."""
-        admitted = super().admit(incoming, ahead)
-        if not admitted:
-            self.refused[incoming.identity] += 1
-        return admitted
-
-
 @dataclass(frozen=True, kw_only=True)
 class House:
     """Everything the pages are made with. `clock` counts seconds and never jumps."""
@@ -73,7 +57,6 @@ class House:
     chat: Chat
     store: ChatStore
     dispatch: Dispatch
-    limits: WebLimits
     boards: Boards
     entries: Entries
     tally: Tally
@@ -124,16 +107,12 @@ class House:
 
         The board waits for as many answers as were taken. Raises StorageError, and then nothing was.
         """
-        identity = steps[0].identity
-        self.limits.refused.pop(identity, None)
         board.waiting += len(steps)
         try:
-            await self.dispatch.take(steps)
+            refused = await self.dispatch.take(steps)
         except StorageError:
             board.waiting -= len(steps)
-            self.limits.refused.pop(identity, None)
             raise
-        refused = self.limits.refused.pop(identity, 0)
         board.waiting = max(0, board.waiting - refused)
         return not refused
 

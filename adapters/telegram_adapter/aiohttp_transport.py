@@ -1,4 +1,4 @@
-"""Asking Telegram by aiohttp; see `asking` for when."""
+"""Asking Telegram by aiohttp; see `transport` for when."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _FORM = "application/x-www-form-urlencoded"
 _DEFAULT = BaseRequest.DEFAULT_NONE
 
 
-class QuickRequest(BaseRequest):
+class AiohttpRequest(BaseRequest):
     """Asks by aiohttp. No error is chained: what the client says may hold the address, and with it the token."""
 
     def __init__(self, connections: int, *, pool_seconds: float) -> None:

@@ -15,9 +15,9 @@ from telegram.error import BadRequest, Forbidden, InvalidToken, NetworkError, Re
 from telegram.ext import ExtBot
 from telegram.request import BaseRequest, HTTPXRequest
 
-from adapters.telegram_adapter import asking as ways
-from adapters.telegram_adapter.asking import asking
-from adapters.telegram_adapter.quick_request import QuickRequest
+from adapters.telegram_adapter import transport as ways
+from adapters.telegram_adapter.aiohttp_transport import AiohttpRequest
+from adapters.telegram_adapter.transport import transport
 
 TOKEN = "123:secret-part"
 Make = Callable[[], BaseRequest]
@@ -27,7 +27,7 @@ Make = Callable[[], BaseRequest]
 def make(request: pytest.FixtureRequest) -> Make:
     """One of the two ways."""
     if request.param == "aiohttp":
-        return lambda: QuickRequest(4, pool_seconds=1.0)
+        return lambda: AiohttpRequest(4, pool_seconds=1.0)
     return lambda: HTTPXRequest(connection_pool_size=4)
 
 
@@ -123,7 +123,7 @@ async def test_nobody_at_the_address(make: Make) -> None:
 async def test_no_error_tells_the_token() -> None:
     """The address has the token in it: neither an error nor what led to it repeats it."""
     for address in ("http://127.0.0.1:9/bot", "http://[/bot"):
-        async with bot(lambda: QuickRequest(4, pool_seconds=1.0), address) as asked:
+        async with bot(lambda: AiohttpRequest(4, pool_seconds=1.0), address) as asked:
             with pytest.raises(NetworkError) as raised:
                 await asked.send_chat_action(chat_id=7, action="typing")
         assert raised.value.__cause__ is None and "secret" not in str(raised.value)
@@ -146,9 +146,9 @@ def test_the_library_s_own_way_behind_a_proxy(monkeypatch: pytest.MonkeyPatch) -
         monkeypatch.delenv(name, raising=False)
         monkeypatch.delenv(name.upper(), raising=False)
     monkeypatch.setenv("no_proxy", "localhost")
-    assert isinstance(asking(1), QuickRequest)
+    assert isinstance(transport(1), AiohttpRequest)
     monkeypatch.setenv("https_proxy", "http://127.0.0.1:9")
-    assert isinstance(asking(1), HTTPXRequest)
+    assert isinstance(transport(1), HTTPXRequest)
     monkeypatch.delenv("https_proxy")
     monkeypatch.setattr(ways, "find_spec", lambda name: None)
-    assert isinstance(asking(1), HTTPXRequest)
+    assert isinstance(transport(1), HTTPXRequest)
