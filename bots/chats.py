@@ -37,13 +37,14 @@ from adapters.storage.tables import inbox, reviews
 from adapters.storage.urgent_counts import UrgentCounts
 from adapters.storage.vault import Vault
 from bots.compose import Application
+from bots.parts import Parts
 from bots.secret_file import database_file, secret_file
 
 _log = logging.getLogger("cafi.run")
 
 
 @dataclass(kw_only=True)
-class Chats:
+class Chats(Parts):
     """Everything around turns, built on first use over one application."""
 
     application: Application
@@ -51,26 +52,24 @@ class Chats:
 
     @cached_property
     def database(self) -> Database:
-        """The database, at the present version of its tables; raises ConfigurationError where another CAFI runs with one
-        that would have to be changed for that."""
-        from adapters.storage.migrating import migrate, outdated
-
-        database = self._connected
-        if outdated(database):
-            release = None if self._held else self._lock()
-            try:
-                migrate(database)
-            finally:
-                if release is not None:
-                    release()
-        return database
-
-    @cached_property
-    def _connected(self) -> Database:
+        """The database; `migrate` brings its tables to the present version."""
         storage = self.application.settings.storage
         database = Database(storage.url, busy_seconds=storage.busy_seconds)
         self.application.closing.push_async_callback(database.aclose)
         return database
+
+    def migrate(self) -> None:
+        """Bring the tables to the present version; raises ConfigurationError where another CAFI runs with older ones."""
+        from adapters.storage.migrating import migrate, outdated
+
+        if not outdated(self.database):
+            return
+        release = None if self._held else self._lock()
+        try:
+            migrate(self.database)
+        finally:
+            if release is not None:
+                release()
 
     def alone(self) -> None:
         """Hold the database for this program alone, until the application closes; raises ConfigurationError.
@@ -87,9 +86,9 @@ class Chats:
         if file is not None:
             make_file(file)
             return DatabaseLock(file).release
-        if self._connected.sqlite:  # in memory: nobody else has it
+        if self.database.sqlite:  # in memory: nobody else has it
             return lambda: None
-        return AdvisoryLock(self._connected).release
+        return AdvisoryLock(self.database).release
 
     @cached_property
     def clock(self) -> WallClock:
@@ -249,6 +248,7 @@ class Chats:
         This is the one place where keys are made: nobody else may run meanwhile, and nobody else makes any.
         """
         self.alone()
+        self.migrate()
         await self.database.check()
         await self.vault.open()
         self._make_keys(await self.database.run(_anything_waits))

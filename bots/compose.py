@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 from pydantic import Field
 
 from adapters.vector_files import VectorFiles
+from bots.parts import Parts
 from bots.settings import CafiSettings, JudgeName
 from engine.agent.passages import PassageRanking
 from engine.agent.quoting import QuotingAgent
@@ -86,7 +87,7 @@ class BuiltOnce(Mapping[str, Assistant]):
 
 
 @dataclass(kw_only=True)
-class Application:
+class Application(Parts):
     """Everything that runs, built on first use.
 
     `model` replaces the configured language model, and `embedder` the configured embeddings with it.

@@ -47,6 +47,7 @@ async def set_up(application: Application, *, again: bool = False) -> list[str]:
     privately()
     async with application.closing:
         chats = Chats(application=application)
+        chats.migrate()
         return await discord_setup(chats, moderation_gate(chats), again=again)
 
 
@@ -78,7 +79,9 @@ async def logged(application: Application, last: int) -> list[Entry]:
 
     privately()
     async with application.closing:
-        return await audit_log(Chats(application=application)).entries(last)
+        chats = Chats(application=application)
+        chats.migrate()
+        return await audit_log(chats).entries(last)
 
 
 def _document(entry: Entry) -> dict[str, str]:

@@ -152,6 +152,7 @@ def _with_chats(config: Config, work: Callable[[Chats], Awaitable[T]], *, alone:
         async with chats.application.closing:
             if alone:
                 chats.alone()
+                chats.migrate()
             return await work(chats)
 
     return asyncio.run(run())
@@ -167,6 +168,7 @@ async def _report(chats: Chats) -> list[UnderSecret]:
             file=secret_file(chats.application.settings),
             remedy="`cafi run` makes one. If there was one before, put it back from your safe copy first.",
         )
+    chats.migrate()
     return await chats.vault.report()
 
 

@@ -89,6 +89,4 @@ class Served:
             ),
             web=WebSettings(port=self.port, **{**usual, **self.page}),
         )
-        built = Application(settings=settings, model=self.model)
-        vars(built).update(shipped_parts())
-        return built
+        return Application(settings=settings, model=self.model, given=shipped_parts())

@@ -393,9 +393,8 @@ class Noted:
 
 async def test_feedback_is_chosen_never_written(tmp_path: Path) -> None:
     """Thumbs, the question in the chat and the one on its own page all reach the port, and only what is on offer."""
-    chats = chats_in(tmp_path)
     noted = Noted()
-    chats.__dict__["feedback"] = noted
+    chats = chats_in(tmp_path, given={"feedback": noted})
     async with chats.application.closing:
         await chats.begin()
         async with serving(web(chats)) as bot, Browser(bot.address) as anna:
