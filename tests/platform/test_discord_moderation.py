@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from adapters.storage.sealing import Keyring, Secret
-from bots.discord_commands import logged
+from bots.cli.discord import logged
 from bots.rehearsing.discord_world import DiscordServer, Impossible, Message, Permission, Person
 from engine.exceptions import StorageUnavailable
 from tests.moderation import Community, agree, said

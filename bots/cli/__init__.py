@@ -8,15 +8,15 @@ from typing import Annotated
 
 import typer
 
-from bots.discord_commands import discord_app
+from bots.cli.discord import discord_app
+from bots.cli.feedback import feedback_app
+from bots.cli.kb import kb_app
+from bots.cli.secret import secret_app
+from bots.cli.telegram import telegram_app
 from bots.evaluating.commands import eval_app
-from bots.feedback_commands import feedback_app
-from bots.kb_commands import kb_app
 from bots.options import FAILED, AgentsOption, Config, Json, Kb, application, failing_calmly, print_json
 from bots.process import starting
 from bots.rehearse_commands import rehearse_app
-from bots.secret_commands import secret_app
-from bots.telegram_commands import telegram_app
 
 starting()
 app = typer.Typer(
@@ -76,7 +76,7 @@ def ask(
 
     Example: cafi ask "What are early signs of a relapse?" --json
     """
-    from bots.asking import answer, as_document, as_lines
+    from bots.cli.ask import answer, as_document, as_lines
 
     with failing_calmly():
         answered = asyncio.run(answer(application(config, kb, agents), text, history))
