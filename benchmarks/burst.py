@@ -20,8 +20,8 @@ from benchmarks.scripts import SCRIPTS
 from bots.chats import Chats
 from bots.compose import Application
 from bots.process import settle
-from bots.running import telegram
 from bots.settings import CafiSettings, SessionSettings, SpendingSettings, StorageSettings, TelegramSettings
+from bots.telegram import telegram
 from engine.models.protocol import Prompt
 from engine.models.scripted import ScriptedModel
 from tests.fakes.telegram_process import TelegramProcess

@@ -12,8 +12,8 @@ from adapters.conversation.feedback_port import FeedbackPort
 from adapters.telegram_adapter.adapter import TelegramBot
 from bots.chats import Chats
 from bots.rehearsing.telegram_world import Person, Shown, TelegramServer
-from bots.running import telegram
 from bots.settings import SessionSettings, StorageSettings, TelegramSettings, WebSettings
+from bots.telegram import telegram
 from engine.models.scripted import ScriptedModel
 from tests.team import application, shipped_parts
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import ipaddress
 import logging
 import time
 from collections.abc import Callable
@@ -22,7 +23,7 @@ from adapters.web_adapter.house import House, Pause
 from adapters.web_adapter.limiting import AddressLimits, Buckets, Places
 from adapters.web_adapter.operating import Ended, Figures, OperatorPages, Problems, nothing
 from adapters.web_adapter.screen import WebScreen
-from adapters.web_adapter.serving import address_of, server
+from adapters.web_adapter.server import Connections, HttpServer
 from adapters.web_adapter.settings import WebSettings
 from adapters.web_adapter.tally import Tally
 from adapters.web_adapter.texts import WebLanguages
@@ -36,7 +37,6 @@ def quiet_libraries() -> None:
     """Keep the libraries' own log quiet: at the level DEBUG it holds what is shown and what is sent."""
     for name in ("sse_starlette", "sse_starlette.sse", "uvicorn"):
         logging.getLogger(name).setLevel(logging.WARNING)
-    logging.getLogger("uvicorn.error").setLevel(logging.ERROR)  # a warning for each malformed request fills a disk
 
 
 @dataclass(kw_only=True)
@@ -117,18 +117,35 @@ class WebBot:
 
     async def run(self) -> None:
         """Answer what is left from before, then whoever comes. Raises ConfigurationError where the port is taken."""
-        serving, listener = server(self.app, self.settings, self.started)
-        self.address = address_of(listener)
+        server = self._server()
+        self.address = server.address
         left = await self.house.dispatch.resume(self.house.take_up)
         if left:
             _log.info("%d messages had been left unanswered", left)
-        task = asyncio.create_task(serving.serve(sockets=[listener]))
+        serving = asyncio.create_task(server.run())
         stop = asyncio.create_task(self.stopping.wait())
         try:
-            await asyncio.wait({task, stop}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({serving, stop}, return_when=asyncio.FIRST_COMPLETED)
         finally:
             self.stopping.set()
             self.house.boards.close()
-            serving.should_exit = True
-            await asyncio.gather(task, stop, return_exceptions=True)
+            await asyncio.gather(serving, stop, return_exceptions=True)
             await self.house.dispatch.aclose()
+
+    def _server(self) -> HttpServer:
+        settings = self.settings
+        return HttpServer(
+            app=self.app,
+            host=settings.host,
+            port=settings.port,
+            key="web.port",
+            connections=Connections(
+                overall=settings.connections,
+                an_address=settings.connections_an_address,
+                proxies=[ipaddress.ip_network(one, strict=False) for one in settings.trusted_proxies],
+            ),
+            grace=5,
+            keep_alive=10,
+            stopping=self.stopping,
+            started=self.started,
+        )

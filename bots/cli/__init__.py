@@ -43,7 +43,7 @@ def run(config: Config = None, kb: Kb = None, agents: AgentsOption = None) -> No
     """
     with failing_calmly():
         built = application(config, kb, agents)
-        from bots.running import serve
+        from bots.runner import serve
 
         asyncio.run(serve(built, typer.echo))
 

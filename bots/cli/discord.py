@@ -40,8 +40,7 @@ async def set_up(application: Application, *, again: bool = False) -> list[str]:
     Raises ConfigurationError for the operator's part, StorageError where Discord or the database cannot be reached.
     """
     from bots.chats import Chats
-    from bots.discord import discord_setup
-    from bots.moderating import moderation_gate
+    from bots.discord import discord_setup, moderation_gate
     from bots.process import privately
 
     privately()
@@ -74,7 +73,7 @@ def audit(
 async def logged(application: Application, last: int) -> list[Entry]:
     """The last entries of the log of moderators. Raises StorageError and ConfigurationError."""
     from bots.chats import Chats
-    from bots.moderating import audit_log
+    from bots.discord import audit_log
     from bots.process import privately
 
     privately()

@@ -38,7 +38,7 @@ async def set_up(application: Application) -> list[str]:
     from adapters.telegram_adapter.adapter import introduced
     from adapters.telegram_adapter.setup import set_up as set_up_bot
     from bots.chats import Chats
-    from bots.running import telegram_account
+    from bots.telegram import telegram_account
 
     bot = telegram_account(application.settings.telegram)
     async with introduced(bot) as name:

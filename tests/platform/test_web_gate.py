@@ -11,7 +11,7 @@ import httpx
 from adapters.storage.identity import ChatIdentity
 from adapters.web_adapter.adapter import WebBot
 from adapters.web_adapter.boards import Boards
-from adapters.web_adapter.serving import Connections
+from adapters.web_adapter.server import Connections
 from engine.types import LayerResult, Message, UrgencyLevel
 from tests.web import Browser, eventually, listening, running
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
+import logging
 import socket
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -17,7 +18,6 @@ from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from adapters.web_adapter.guard import HEADER_BYTES
 from adapters.web_adapter.limiting import household, is_within
-from adapters.web_adapter.settings import WebSettings
 from engine.exceptions import ConfigurationError
 
 PATIENCE_SECONDS = 15.0
@@ -95,8 +95,8 @@ def protocol(connections: Connections, patience: float = PATIENCE_SECONDS) -> ty
     return Bounded
 
 
-class Server(uvicorn.Server):
-    """uvicorn's server; signals are the whole process's business. `ready` is set once it listens."""
+class _Server(uvicorn.Server):
+    """uvicorn's server; signals are the whole process's business. `ready` is set once it answers."""
 
     def __init__(self, config: uvicorn.Config, ready: asyncio.Event) -> None:
         super().__init__(config)
@@ -113,47 +113,83 @@ class Server(uvicorn.Server):
         yield
 
 
-def server(app: ASGIApp, settings: WebSettings, ready: asyncio.Event) -> tuple[Server, socket.socket]:
-    """A server and the socket it will listen on, `ready` once it does; raises ConfigurationError where the port is taken."""
-    networks = [ipaddress.ip_network(one, strict=False) for one in settings.trusted_proxies]
-    connections = Connections(
-        overall=settings.connections, an_address=settings.connections_an_address, proxies=networks
-    )
-    config = uvicorn.Config(
-        app,
-        http=protocol(connections),
-        ws="none",
-        lifespan="off",
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        proxy_headers=False,
-        timeout_keep_alive=10,
-        timeout_graceful_shutdown=5,
-        h11_max_incomplete_event_size=HEADER_BYTES,
-    )
-    return Server(config, ready), _listening(settings)
+@dataclass(kw_only=True)
+class HttpServer:
+    """Serves an application on one address. It listens from the moment it is made, so that nobody comes too early.
 
+    Raises ConfigurationError for an address that cannot be used; `key` is the setting of its port. A `port` of 0 takes a
+    free one; `address` tells which. `patience`: the seconds in which a request has to come whole, and within which a
+    client has to read an answer. `grace`: seconds for requests that run when it is told to stop; `keep_alive`:
+    seconds a connection may be idle between two. `started`: it answers.
+    """
 
-def _listening(settings: WebSettings) -> socket.socket:
-    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
-    listener = socket.socket(family, socket.SOCK_STREAM)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        listener.bind((settings.host, settings.port))
-    except OSError as error:
-        listener.close()
-        raise ConfigurationError(
-            f"The address {settings.host}:{settings.port} cannot be used: {error.strerror}.",
-            key="web.port",
-            remedy="Stop the other program, or set CAFI_WEB__PORT to another number.",
-        ) from error
-    listener.setblocking(False)
-    return listener
+    app: ASGIApp
+    host: str
+    port: int
+    key: str
+    connections: Connections
+    patience: float = PATIENCE_SECONDS
+    grace: int = 10
+    keep_alive: int = 5
+    stopping: asyncio.Event = field(default_factory=asyncio.Event)
+    started: asyncio.Event = field(default_factory=asyncio.Event)
 
+    def __post_init__(self) -> None:
+        self._socket = self._listening()
 
-def address_of(listener: socket.socket) -> str:
-    """Where it can be opened in a browser of this computer."""
-    name: Any = listener.getsockname()
-    host = f"[{name[0]}]" if ":" in name[0] else name[0]
-    return f"http://{'127.0.0.1' if host == '0.0.0.0' else host}:{name[1]}"  # noqa: S104 - it is told, not bound
+    def _listening(self) -> socket.socket:
+        family = socket.AF_INET6 if ":" in self.host else socket.AF_INET
+        listener = socket.socket(family, socket.SOCK_STREAM)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind((self.host, self.port))
+            listener.listen(socket.SOMAXCONN)
+        except OSError as error:
+            listener.close()
+            raise ConfigurationError(
+                f"Nothing can listen on {self.host}, port {self.port}: {error.strerror or error}.",
+                key=self.key,
+                remedy=f"Stop the program that uses the port, or set {self._variable} to another number.",
+            ) from error
+        return listener
+
+    @property
+    def _variable(self) -> str:
+        return f"CAFI_{self.key.replace('.', '__').upper()}"
+
+    @property
+    def address(self) -> str:
+        """Where it can be opened in a browser of this computer."""
+        name: Any = self._socket.getsockname()
+        host = f"[{name[0]}]" if ":" in name[0] else name[0]
+        return f"http://{'127.0.0.1' if host == '0.0.0.0' else host}:{name[1]}"  # noqa: S104 - it is told, not bound
+
+    def sweep(self) -> None:
+        """It holds nothing of anybody."""
+
+    async def run(self) -> None:
+        """Serve; requests that run when it is told to stop are answered first."""
+        logging.getLogger("uvicorn.error").setLevel(logging.ERROR)  # a warning for each malformed request fills a disk
+        config = uvicorn.Config(
+            self.app,
+            http=protocol(self.connections, self.patience),
+            ws="none",
+            lifespan="off",
+            log_config=None,
+            access_log=False,  # addresses of people are nobody's business
+            server_header=False,
+            proxy_headers=False,
+            timeout_keep_alive=self.keep_alive,
+            timeout_graceful_shutdown=self.grace,
+            h11_max_incomplete_event_size=HEADER_BYTES,
+        )
+        server = _Server(config, self.started)
+        serving = asyncio.create_task(server.serve(sockets=[self._socket]))
+        stop = asyncio.create_task(self.stopping.wait())
+        try:
+            await asyncio.wait({serving, stop}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            self.stopping.set()
+            server.should_exit = True
+            await asyncio.gather(serving, stop, return_exceptions=True)
+            self._socket.close()

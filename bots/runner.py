@@ -7,10 +7,8 @@ import logging
 import signal
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Protocol
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING, Protocol
 
-from adapters.conversation.privacy import Platform
 from bots.chats import Chats
 from bots.compose import Application
 from bots.logs import set_up_log
@@ -18,10 +16,7 @@ from bots.process import privately, settle, without_core_dumps
 from engine.exceptions import ConfigurationError, StorageError
 
 if TYPE_CHECKING:
-    from telegram.ext import ExtBot
-
-    from adapters.telegram_adapter.adapter import TelegramBot
-    from bots.settings import TelegramSettings
+    pass
 
 TIDY_SECONDS = 60.0
 SWEEP_EVERY = 10
@@ -66,9 +61,11 @@ def begun(chats: Chats) -> list[Bot]:
 
         bots.append(web(chats))
     if settings.telegram.token is not None:
-        bots += _telegram(chats)
+        from bots.telegram import telegram_bots
+
+        bots += telegram_bots(chats)
     if settings.discord.token is not None:
-        from bots.moderating import moderated_bot
+        from bots.discord import moderated_bot
 
         bots.append(moderated_bot(chats))
     if not bots:
@@ -78,56 +75,6 @@ def begun(chats: Chats) -> list[Bot]:
             remedy="Switch the web page on, or set a platform's token.",
         )
     return bots
-
-
-def _telegram(chats: Chats) -> list[Bot]:
-    bot = telegram(chats)
-    if not bot.routes:
-        return [bot]
-    from bots.serving import WebServer
-
-    settings = chats.application.settings.telegram
-    return [WebServer(routes=bot.routes, host=settings.webhook_host, port=settings.webhook_port), bot]
-
-
-def telegram(chats: Chats) -> TelegramBot:
-    """The Telegram bot; raises ConfigurationError."""
-    settings = chats.application.settings.telegram
-    if settings.webhook_url and settings.webhook_secret is None:
-        raise ConfigurationError(
-            "A webhook needs a secret.", key="telegram.webhook_secret", remedy="Set CAFI_TELEGRAM__WEBHOOK_SECRET."
-        )
-    bot = telegram_account(settings)
-    from adapters.telegram_adapter.adapter import TelegramBot
-
-    return TelegramBot(
-        bot=bot,
-        chat=chats.chat(Platform(id="telegram", name="Telegram")),
-        store=chats.store,
-        limits=chats.limits(),
-        deliveries=settings.deliveries,
-        slow_after=chats.application.settings.sessions.slow_after_seconds,
-        webhook_url=settings.webhook_url,
-        webhook_path=urlsplit(settings.webhook_url).path or "/",
-        webhook_secret="" if settings.webhook_secret is None else settings.webhook_secret.get_secret_value(),
-    )
-
-
-def telegram_account(settings: TelegramSettings) -> ExtBot[Any]:
-    """The bot's account on Telegram; nothing is sent yet. Raises ConfigurationError."""
-    if settings.token is None:
-        raise ConfigurationError(
-            "No token is set.",
-            key="telegram.token",
-            remedy="Set CAFI_TELEGRAM__TOKEN; docs/howto/telegram.md tells how.",
-        )
-    try:
-        from adapters.telegram_adapter.adapter import make_bot
-    except ImportError as error:
-        raise ConfigurationError(
-            "The package 'python-telegram-bot' is not installed.", key="telegram", remedy="Install cafi[telegram]."
-        ) from error
-    return make_bot(settings.token.get_secret_value(), settings.base_url)
 
 
 async def _until_stopped(bots: list[Bot], chats: Chats, say: Callable[[str], None]) -> None:
