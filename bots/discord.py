@@ -15,7 +15,7 @@ from adapters.moderation.drafting import Drafting
 from adapters.moderation.moderation import Moderation
 from adapters.moderation.policy import Admission, Mode
 from adapters.moderation.posts import PostStore
-from adapters.moderation.rechecking import Recheck
+from adapters.moderation.rechecks import Recheck
 from adapters.moderation.review_queue import ReviewQueue
 from adapters.moderation.reviews import ReviewStore
 from adapters.moderation.standing import Standing, Standings

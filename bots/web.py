@@ -15,7 +15,7 @@ from engine.exceptions import ConfigurationError
 if TYPE_CHECKING:
     from adapters.feedback.questions import Questions
     from adapters.web_adapter.adapter import WebBot
-    from adapters.web_adapter.operating import Figure
+    from adapters.web_adapter.operator_pages import Figure
 
 
 def web(chats: Chats) -> WebBot:
@@ -57,7 +57,7 @@ async def _figures(chats: Chats) -> Sequence[Figure]:
 def _told(url: str, questions: Questions) -> list[Figure]:
     from adapters.feedback.figures import figures
     from adapters.feedback.tallies import Selection, read_tallies
-    from adapters.web_adapter.operating import Figure, FigureRow
+    from adapters.web_adapter.operator_pages import Figure, FigureRow
     from adapters.weeks import today
     from bots.feedback_table import option_names
 

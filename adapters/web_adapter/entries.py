@@ -45,7 +45,7 @@ class Pictured:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Entry:
-    """One thing on the page. `lang` is the language of its text; `house`: the text is ours, so commands in it are links.
+    """One thing on the page. `lang` is the language of its text; `ours`: the text is ours, so commands in it are links.
 
     `poll`: name, question and options of a structured question.
     """
@@ -55,7 +55,7 @@ class Entry:
     number: int = 0
     title: str = ""
     lang: str = ""
-    house: bool = False
+    ours: bool = False
     buttons: Rows = ()
     citations: tuple[Cited, ...] = ()
     pictures: tuple[Pictured, ...] = ()
@@ -102,12 +102,12 @@ class Entries:
     def shown(self, outgoing: Outgoing, language: str) -> Entry:
         """An outgoing message as an entry."""
         if outgoing.poll is not None:
-            return Entry(kind="question", text=outgoing.poll.text, lang=language, house=True)
+            return Entry(kind="question", text=outgoing.poll.text, lang=language, ours=True)
         if outgoing.turn is None or outgoing.referral:
             kind: Kind = "referral" if outgoing.referral else "note"
             text = outgoing.text.removeprefix(outgoing.title).lstrip() if outgoing.title else outgoing.text
             return Entry(
-                kind=kind, text=text, title=outgoing.title, lang=language, house=True, buttons=_known(outgoing.buttons)
+                kind=kind, text=text, title=outgoing.title, lang=language, ours=True, buttons=_known(outgoing.buttons)
             )
         turn = outgoing.turn
         assistant = turn.conversation.assistant
@@ -143,7 +143,7 @@ class Entries:
         if message.role is Role.USER:
             return Entry(kind="you", text=message.content)
         if self._is_referral(message.content, state):
-            return Entry(kind="referral", text=message.content, lang=language, house=True)
+            return Entry(kind="referral", text=message.content, lang=language, ours=True)
         assistant = state.conversation.assistant if about is None else about.assistant
         last = about is not None and about.number == state.answered
         return Entry(

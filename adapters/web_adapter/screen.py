@@ -11,7 +11,7 @@ from adapters.conversation.incoming import Incoming
 from adapters.conversation.outgoing import Outgoing
 from adapters.web_adapter.boards import Boards
 from adapters.web_adapter.entries import Entries
-from adapters.web_adapter.tally import counts
+from adapters.web_adapter.metrics import counts
 
 QUIET = "quiet"
 """In the place of an incoming: what comes of it is stored and not shown."""

@@ -214,7 +214,7 @@ async def test_a_message_that_waited_through_a_restart_is_answered_once_on_the_p
         await chats.store.take([waiting])
     async with running(tmp_path) as bot, Browser(bot.address) as again:
         again.client.cookies = cookies
-        await bot.house.dispatch.idle()
+        await bot.site.dispatch.idle()
         await again.get("/chat")
         assert again.words.count(QUESTION) == 1 and again.words.count(ANSWER) == 1
 
@@ -250,7 +250,7 @@ async def test_all_that_waited_through_a_restart_is_on_the_page_before_any_of_it
             assert [" ".join(one[1:]) for one in mine] == [QUESTION, QUESTION, "Simpler", QUESTION]
             assert again.words.count(ANSWER) == 1 and "Looking in the texts" in again.words
             release.set()
-            await bot.house.dispatch.idle()
+            await bot.site.dispatch.idle()
             await again.get("/chat")
             assert len(again.entries) == 8 and "Looking in the texts" not in again.words
 
@@ -308,7 +308,7 @@ async def test_forgetting_erases_and_says_what(tmp_path: Path) -> None:
         await anna.post("/forget")
         assert "our conversation and your settings (messages: 2)" in anna.words
         assert "cafi-session" not in anna.client.cookies
-        assert (await bot.store.load(identity)).state is None and bot.house.boards.find(identity) is None
+        assert (await bot.store.load(identity)).state is None and bot.site.boards.find(identity) is None
 
 
 async def test_leaving_quickly_erases_and_names_nothing(tmp_path: Path) -> None:
@@ -360,7 +360,7 @@ async def test_a_slow_answer_leaves_a_page_that_can_be_looked_at_again(tmp_path:
             await anna.ask("how can I sleep better")
             assert "Looking in the texts" in anna.words and "Look again" in anna.words
             release.set()
-            await bot.house.dispatch.idle()
+            await bot.site.dispatch.idle()
         await anna.get("/chat")
         assert "A fixed time for going to bed can help." in anna.words and "Look again" not in anna.words
 

@@ -71,7 +71,7 @@ async def test_the_language_can_be_changed_at_any_time(tmp_path: Path) -> None:
         await anna.get("/look")
         await anna.post("/look", language="nb", country="no", size="2", theme="d", back="/chat")
         assert anna.page.url.path == "/chat" and '<html lang="nb" class="size-2 theme-d"' in anna.text
-        await bot.house.dispatch.idle()
+        await bot.site.dispatch.idle()
         assert "Hva kan jeg" not in anna.text
         await anna.ask("/language")
         assert "Hvilket språk" in anna.words

@@ -15,11 +15,11 @@ from sqlalchemy import update
 
 from adapters.conversation.incoming import Incoming
 from adapters.conversation.state import Answered
-from adapters.moderation.asked import MOST, as_shown
 from adapters.moderation.audit import CLOSED, Action, AuditLog, Target
 from adapters.moderation.policy import Admission, Mode, Reason, reason_to_wait
 from adapters.moderation.posts import Post, PostStore, changed, holds_a_phone_number
-from adapters.moderation.rechecking import Recheck
+from adapters.moderation.rechecks import Recheck
+from adapters.moderation.redaction import MOST, as_shown
 from adapters.moderation.review_queue import ReviewQueue
 from adapters.moderation.reviews import Decided, Outcome, Review, ReviewStore, new_id
 from adapters.moderation.standing import Standing, Standings

@@ -24,14 +24,14 @@ from adapters.delivery.dispatch import Dispatch
 from adapters.delivery.store import ChatStore
 from adapters.storage.identity import ChatIdentity
 from adapters.web_adapter.boards import Board, Boards
-from adapters.web_adapter.cookies import Cookies, FormTokens, Look, chosen, new_session
+from adapters.web_adapter.cookies import Cookies, FormTokens, Preferences, chosen, new_session
 from adapters.web_adapter.entries import Entries
 from adapters.web_adapter.guard import Asker, comes_from_us
 from adapters.web_adapter.limiting import AddressLimits, Buckets, Places
+from adapters.web_adapter.metrics import Metrics
 from adapters.web_adapter.prose import plain, prose, with_contacts, with_links, worded
 from adapters.web_adapter.screen import QUIET
 from adapters.web_adapter.settings import WebSettings
-from adapters.web_adapter.tally import Tally
 from adapters.web_adapter.texts import WebLanguages, WebTexts
 from engine.exceptions import StorageError
 from engine.urgency.referral import Referral
@@ -49,7 +49,7 @@ class Pause:
 
 
 @dataclass(frozen=True, kw_only=True)
-class House:
+class Site:
     """Everything the pages are made with. `clock` counts seconds and never jumps."""
 
     settings: WebSettings
@@ -59,7 +59,7 @@ class House:
     dispatch: Dispatch
     boards: Boards
     entries: Entries
-    tally: Tally
+    metrics: Metrics
     pause: Pause
     stopping: Callable[[], bool]
     tokens: FormTokens
@@ -136,7 +136,7 @@ class House:
             if not one.place.get(QUIET) and (said := self.entries.said(one)) is not None:
                 board.add(said)
 
-    def referral(self, look: Look) -> Referral:
+    def referral(self, look: Preferences) -> Referral:
         """The referral for somebody's country and language."""
         return self.chat.pages.referrals.choose(look.country or None, look.language or None)
 
@@ -153,29 +153,29 @@ class Refused(Exception):
 class Visit:
     """One request: whose session it is, and how they like the page. `base`: "" or "/widget"."""
 
-    house: House
+    site: Site
     request: Request
     base: str
     session: str
-    look: Look
+    look: Preferences
     fresh: bool = False
     new_look: bool = False
 
     @classmethod
-    def of(cls, house: House, request: Request) -> Visit:
+    def of(cls, site: Site, request: Request) -> Visit:
         """Read a request's cookies; somebody without a session gets a new one."""
         path = str(request.scope["path"])  # `request.url` would be kept by urllib, with what somebody searched for
         base = "/widget" if path == "/widget" or path.startswith("/widget/") else ""
-        cookies = Cookies(secure=house.settings.secure, embedded=bool(base))
+        cookies = Cookies(secure=site.settings.secure, embedded=bool(base))
         header = request.headers.get("cookie", "")
         session, look = cookies.session(header), cookies.look(header)
         asked = request.query_params.get("lang", "")
-        offered = (one for one in (asked, look.language) if one in house.languages.texts)
-        wanted = next(offered, "") or house.languages.known(request.headers.get("accept-language", ""))
-        country = look.country if look.country in house.countries else ""
+        offered = (one for one in (asked, look.language) if one in site.languages.texts)
+        wanted = next(offered, "") or site.languages.known(request.headers.get("accept-language", ""))
+        country = look.country if look.country in site.countries else ""
         look = replace(look, language=wanted, country=country)
         return cls(
-            house=house,
+            site=site,
             request=request,
             base=base,
             session=session or new_session(),
@@ -187,7 +187,7 @@ class Visit:
     @property
     def cookies(self) -> Cookies:
         """The names of this visit's cookies."""
-        return Cookies(secure=self.house.settings.secure, embedded=bool(self.base))
+        return Cookies(secure=self.site.settings.secure, embedded=bool(self.base))
 
     @property
     def identity(self) -> ChatIdentity:
@@ -203,12 +203,12 @@ class Visit:
     @property
     def texts(self) -> WebTexts:
         """The page's texts in this person's language."""
-        return self.house.languages.texts[self.look.language]
+        return self.site.languages.texts[self.look.language]
 
     @property
     def said(self) -> ChatTexts:
         """The chat's texts in this person's language."""
-        return self.house.chat.languages.choose(self.look.language)
+        return self.site.chat.languages.choose(self.look.language)
 
     @property
     def wants_json(self) -> bool:
@@ -222,26 +222,26 @@ class Visit:
             command=command,
             text=text,
             language=self.look.language,
-            at=self.house.store.now(),
+            at=self.site.store.now(),
             **changes,
         )
 
     @property
     def emergency(self) -> str:
         """The emergency contact of this person's country, inside a sentence."""
-        return self.house.referral(self.look).emergency()
+        return self.site.referral(self.look).emergency()
 
     async def referral(self, text: str) -> Outgoing | None:
         """The whole referral with this person's contacts, for words that are not answered now and call for it."""
         if not text:
             return None
-        chat, look = self.house.chat, self.look
+        chat, look = self.site.chat, self.look
         state = replace(chat.start(self.incoming()), language=look.language, country=look.country or None)
         return await chat.turns.referral_now(state, text)
 
     def begins(self, kept: str = "") -> None:
         """A chat is begun from this address; raises Refused beyond the limit."""
-        if not self.house.address.begun.take(self.asker.address):
+        if not self.site.address.begun.take(self.asker.address):
             raise Refused(429, kept)
 
     async def form(self) -> dict[str, str]:
@@ -254,17 +254,17 @@ class Visit:
             fields = dict(parse_qsl(body, keep_blank_values=True, max_num_fields=_MOST_FIELDS))
         except ValueError:
             raise Refused(400) from None
-        if not comes_from_us(self.house.settings, request.headers, str(request.scope["scheme"])):
+        if not comes_from_us(self.site.settings, request.headers, str(request.scope["scheme"])):
             raise Refused(403)
-        if self.fresh or not self.house.tokens.fits(self.session, fields.get("form", "")):
+        if self.fresh or not self.site.tokens.fits(self.session, fields.get("form", "")):
             raise Refused(403, fields.get("text", ""))
-        if not self.house.posts.take(self.session.encode()):
+        if not self.site.posts.take(self.session.encode()):
             raise Refused(429, fields.get("text", ""))
         return fields
 
-    def choose(self, fields: Mapping[str, str]) -> Look:
+    def choose(self, fields: Mapping[str, str]) -> Preferences:
         """Take over what a form chooses; the response will carry it in a cookie."""
-        self.look = chosen(self.look, fields, self.house.languages.texts, self.house.countries)
+        self.look = chosen(self.look, fields, self.site.languages.texts, self.site.countries)
         self.new_look = True
         return self.look
 
@@ -277,16 +277,16 @@ class Visit:
 
     def page(self, template: str, *, status: int = 200, title: str = "", **context: Any) -> Response:
         """A whole page."""
-        name = self.house.chat.engine.assistants[self.house.chat.engine.default].settings.name
+        name = self.site.chat.engine.assistants[self.site.chat.engine.default].settings.name
         heading = self.texts.title.format(page=title, name=name) if title else name
         html = self.render(template, title=heading, name=name, **context)
         return self.dressed(HTMLResponse(html, status_code=status))
 
     def render(self, template: str, **context: Any) -> str:
         """A template with what every template may use."""
-        house = self.house
-        help_ = house.referral(self.look)
-        return house.templates.get_template(template).render(
+        site = self.site
+        help_ = site.referral(self.look)
+        return site.templates.get_template(template).render(
             w=self.texts,
             c=self.said,
             look=self.look,
@@ -294,13 +294,13 @@ class Visit:
             base=self.base,
             fresh=self.fresh,
             path=self.request.scope["path"],
-            token=house.tokens.make(self.session),
+            token=site.tokens.make(self.session),
             help=help_,
             panel=self._panel(help_),
-            languages=house.chat.languages.texts,
-            countries=house.chat.pages.referrals.offered(self.look.language),
-            has_feedback=house.chat.feedback is not None,
-            exit_url=house.settings.exit_url,
+            languages=site.chat.languages.texts,
+            countries=site.chat.pages.referrals.offered(self.look.language),
+            has_feedback=site.chat.feedback is not None,
+            exit_url=site.settings.exit_url,
             **context,
         )
 
@@ -308,27 +308,27 @@ class Visit:
         """The contacts as every page holds them, rendered once for each country and language."""
         country = help_.contacts.country
         key = (self.base, self.look.language, country)
-        if key not in self.house.panels:
-            template = self.house.templates.get_template("contacts.html")
-            referrals = self.house.chat.pages.referrals
+        if key not in self.site.panels:
+            template = self.site.templates.get_template("contacts.html")
+            referrals = self.site.chat.pages.referrals
             said = template.render(
                 w=self.texts,
                 help=help_,
                 country=referrals.names_in(self.look.language)[country],
                 base=self.base,
             )
-            self.house.panels[key] = Markup(said)  # noqa: S704
-        return self.house.panels[key]
+            self.site.panels[key] = Markup(said)  # noqa: S704
+        return self.site.panels[key]
 
     def enough(self) -> Response:
         """The page for an address that is refused again and again: the same for everybody, rendered once, with contacts."""
-        help_ = self.house.referral(self.look)
+        help_ = self.site.referral(self.look)
         key = (self.base, self.look.language, help_.contacts.country)
-        if key not in self.house.enough:
-            template = self.house.templates.get_template("enough.html")
+        if key not in self.site.enough:
+            template = self.site.templates.get_template("enough.html")
             said = template.render(w=self.texts, lang=self.look.language, base=self.base, panel=self._panel(help_))
-            self.house.enough[key] = said.encode()
-        return HTMLResponse(self.house.enough[key], status_code=429)
+            self.site.enough[key] = said.encode()
+        return HTMLResponse(self.site.enough[key], status_code=429)
 
     def dressed(self, response: Response) -> Response:
         """A response with the session's cookie, where the browser has none yet."""

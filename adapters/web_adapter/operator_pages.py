@@ -11,8 +11,8 @@ from typing import Any
 
 from starlette.responses import RedirectResponse, Response
 
-from adapters.web_adapter.house import House, Refused, Visit
 from adapters.web_adapter.limiting import Buckets
+from adapters.web_adapter.site import Refused, Site, Visit
 from engine.exceptions import StorageError
 
 COOKIE = "cafi-operator"
@@ -52,7 +52,7 @@ async def nothing() -> Sequence[Any]:
 class OperatorPages:
     """Login, figures, the pause switch. `problems`: the configuration's, as `cafi check` names them."""
 
-    house: House
+    site: Site
     token: str
     problems: Problems = nothing
     figures: Figures | None = None
@@ -63,7 +63,7 @@ class OperatorPages:
 
     @property
     def _cookie(self) -> str:
-        return f"__Host-{COOKIE}" if self.house.settings.secure else COOKIE
+        return f"__Host-{COOKIE}" if self.site.settings.secure else COOKIE
 
     def bearer(self, visit: Visit) -> bool:
         """Whether a request carries the token itself."""
@@ -86,15 +86,15 @@ class OperatorPages:
             raise Refused(404)
         if not self.known(visit):
             return visit.page("operator_login.html", title="Operator", failed=False)
-        house = self.house
-        tokens, cost = await house.store.spent(house.chat.turns.spending.today())
+        site = self.site
+        tokens, cost = await site.store.spent(site.chat.turns.spending.today())
         return visit.page(
             "operator.html",
             title="Operator",
-            tally=house.tally,
-            streams=house.places.open,
-            boards=len(house.boards),
-            paused=house.pause.on,
+            metrics=site.metrics,
+            streams=site.places.open,
+            boards=len(site.boards),
+            paused=site.pause.on,
             tokens=tokens,
             cost=cost,
             referrals=await self.referrals(),
@@ -117,7 +117,7 @@ class OperatorPages:
         self._logged_in = {one: until for one, until in self._logged_in.items() if until > now}
         self._logged_in[name] = now + LOGGED_IN_SECONDS
         response = RedirectResponse("/operator", status_code=303)
-        secure = "; Secure" if self.house.settings.secure else ""
+        secure = "; Secure" if self.site.settings.secure else ""
         response.headers.append(
             "set-cookie",
             f"{self._cookie}={name}; Path=/; Max-Age={LOGGED_IN_SECONDS:.0f}; HttpOnly; SameSite=Strict{secure}",
@@ -130,7 +130,7 @@ class OperatorPages:
         if not self.token or not self.known(visit):
             raise Refused(403)
         if fields.get("do") in {"pause", "resume"}:
-            self.house.pause.on = fields["do"] == "pause"
+            self.site.pause.on = fields["do"] == "pause"
         elif fields.get("do") == "logout":
             self._logged_in.pop(visit.request.cookies.get(self._cookie, ""), None)
         return RedirectResponse("/operator", status_code=303)
@@ -143,5 +143,5 @@ class OperatorPages:
             referrals = await self.referrals()
         except StorageError:  # what else there is to know is wanted most then
             referrals = ()
-        content = self.house.tally.exposition(streams=self.house.places.open, referrals=referrals)
+        content = self.site.metrics.exposition(streams=self.site.places.open, referrals=referrals)
         return Response(content, media_type="text/plain; version=0.0.4")

@@ -14,7 +14,7 @@ from adapters.conversation.pages import Pages
 from adapters.conversation.state import KEPT_ANSWERS, ChatState
 from adapters.conversation.turns import WISHES, Turns
 from adapters.moderation.policy import Mode, Reason, reason_to_wait
-from adapters.moderation.rechecking import doubts
+from adapters.moderation.rechecks import doubts
 from adapters.moderation.review_queue import DECIDED, ReviewQueue
 from adapters.moderation.reviews import Decided, Outcome, Review, new_id
 from adapters.moderation.standing import Standing, Standings

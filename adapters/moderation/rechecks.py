@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from adapters.moderation.asked import naming
+from adapters.moderation.redaction import naming
 from adapters.moderation.reviews import Review
 from engine.attempt import Assistant
 from engine.checks import CheckContext, failed_checks

@@ -10,8 +10,8 @@ from starlette.responses import HTMLResponse, Response
 
 from adapters.conversation.pages import RATHER_NOT
 from adapters.conversation.receipt import receipt_lines
-from adapters.web_adapter.house import House, Refused, Visit
 from adapters.web_adapter.screen import QUIET
+from adapters.web_adapter.site import Refused, Site, Visit
 from engine.exceptions import StorageError
 
 BACK = frozenset({"/", "/chat", "/sources", "/privacy", "/feedback", "/accessibility", "/crisis", "/look"})
@@ -22,7 +22,7 @@ BACK = frozenset({"/", "/chat", "/sources", "/privacy", "/feedback", "/accessibi
 class OwnPages:
     """Pages about one's own chat."""
 
-    house: House
+    site: Site
 
     async def forget_form(self, visit: Visit) -> Response:
         """Asks once."""
@@ -31,12 +31,12 @@ class OwnPages:
     async def forget(self, visit: Visit) -> Response:
         """Erases everything of the chat, and says what that was."""
         await visit.form()
-        state = (await self.house.store.load(visit.identity)).state
+        state = (await self.site.store.load(visit.identity)).state
         busy = self._is_busy(visit)
-        receipt = await self.house.store.erase(visit.identity)
+        receipt = await self.site.store.erase(visit.identity)
         await self._mop_up(visit, busy=busy)
         lines = list(receipt_lines(receipt.of(state), visit.said))
-        hours = self.house.chat.pages.facts.idle_hours
+        hours = self.site.chat.pages.facts.idle_hours
         response = visit.page("forgotten.html", title=visit.texts.chat.heading, lines=lines, hours=hours)
         return _without_cookies(visit, response)
 
@@ -46,22 +46,22 @@ class OwnPages:
             await visit.form()
             busy = self._is_busy(visit)
             with suppress(StorageError):  # the way out stays open; the chat expires by itself
-                await self.house.store.erase(visit.identity)
+                await self.site.store.erase(visit.identity)
             await self._mop_up(visit, busy=busy)
         # No redirect: `form-action 'self'` would stop it.
-        html = self.house.templates.get_template("left.html").render(exit_url=self.house.settings.exit_url)
+        html = self.site.templates.get_template("left.html").render(exit_url=self.site.settings.exit_url)
         return _without_cookies(visit, HTMLResponse(html))
 
     def _is_busy(self, visit: Visit) -> bool:
-        board = self.house.boards.find(visit.identity)
+        board = self.site.boards.find(visit.identity)
         return board is not None and board.busy
 
     async def _mop_up(self, visit: Visit, *, busy: bool) -> None:
         """Take the page's memory away, and with it what an answer that is being made would still write."""
-        self.house.boards.drop(visit.identity)
+        self.site.boards.drop(visit.identity)
         if busy:
             try:
-                await self.house.dispatch.take([visit.incoming("stop", place={QUIET: 1})])
+                await self.site.dispatch.take([visit.incoming("stop", place={QUIET: 1})])
             except StorageError:
                 return
 
@@ -80,28 +80,28 @@ class OwnPages:
         fields = await visit.form()
         before = visit.look
         look = visit.choose(fields)
-        state = (await self.house.store.load(visit.identity)).state
+        state = (await self.site.store.load(visit.identity)).state
         if state is not None and look != before:
             quiet = {QUIET: 1}
             steps = [visit.incoming("language", look.language, place=quiet)]
             steps.append(visit.incoming("country", look.country or RATHER_NOT, place=quiet))
-            board = self.house.boards.get(visit.identity)
-            if not await self.house.take(board, steps):
+            board = self.site.boards.get(visit.identity)
+            if not await self.site.take(board, steps):
                 raise Refused(429)
-            await board.calm(self.house.settings.answer_seconds)
+            await board.calm(self.site.settings.answer_seconds)
         back = fields.get("back", "/look")
         return visit.go(back if back in BACK - {"/look"} else "/look?saved=1")
 
     async def feedback_form(self, visit: Visit) -> Response:
         """One structured question, for somebody who wants to be asked."""
-        feedback = self.house.chat.feedback
-        state = None if visit.fresh else (await self.house.store.load(visit.identity)).state
+        feedback = self.site.chat.feedback
+        state = None if visit.fresh else (await self.site.store.load(visit.identity)).state
         poll = None
         if feedback is not None and state is not None:
             poll = await feedback.asked_for(state, visit.look.language)
         name = secrets.token_hex(16)
         if poll is not None:
-            self.house.boards.get(visit.identity).keep_poll(name, poll)
+            self.site.boards.get(visit.identity).keep_poll(name, poll)
         return visit.page(
             "feedback.html",
             title=visit.texts.feedback.heading,
@@ -114,7 +114,7 @@ class OwnPages:
     async def feedback(self, visit: Visit) -> Response:
         """The answer to it; only what is on offer is kept, and one a question: the chat's own line sees to that."""
         fields = await visit.form()
-        board, name, option = self.house.boards.find(visit.identity), fields.get("poll", ""), fields.get("option", "")
+        board, name, option = self.site.boards.find(visit.identity), fields.get("poll", ""), fields.get("option", "")
         poll = None if board is None else board.polls.get(name)
         texts = visit.texts.feedback
         said = texts.expired
@@ -122,9 +122,9 @@ class OwnPages:
             if option in {one for one, _ in poll.options}:
                 chosen, number = f"{poll.question} {option}", poll.about.number
                 answer = visit.incoming("answer", chosen, about=number, place={QUIET: 1})
-                if not await self.house.take(board, [answer]):
+                if not await self.site.take(board, [answer]):
                     raise Refused(429)
-                await board.calm(self.house.settings.answer_seconds)
+                await board.calm(self.site.settings.answer_seconds)
             elif option:
                 raise Refused(400)
             board.polls.pop(name, None)

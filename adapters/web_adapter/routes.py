@@ -13,12 +13,12 @@ from starlette.responses import JSONResponse, PlainTextResponse, RedirectRespons
 from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from adapters.web_adapter.account_pages import OwnPages
 from adapters.web_adapter.chat_pages import ChatPages
 from adapters.web_adapter.fixed_pages import FixedPages
 from adapters.web_adapter.guard import Guard, TooLong
-from adapters.web_adapter.house import House, Page, Refused, Visit
-from adapters.web_adapter.operating import OperatorPages
-from adapters.web_adapter.own_pages import OwnPages
+from adapters.web_adapter.operator_pages import OperatorPages
+from adapters.web_adapter.site import Page, Refused, Site, Visit
 from engine.exceptions import StorageError
 
 ELSEWHERE = {
@@ -36,30 +36,30 @@ _REFUSALS = frozenset({400, 403, 413, 415, 421, 429})
 _log = logging.getLogger("cafi.web")
 
 
-def application(house: House, operator: OperatorPages) -> ASGIApp:
+def application(site: Site, operator: OperatorPages) -> ASGIApp:
     """The whole page."""
-    routes = list(_routes(house, operator))
-    inner = Starlette(routes=routes, exception_handlers={404: _not_found(house), 405: _not_found(house)})
-    return Guard(app=Calm(app=inner, house=house), settings=house.settings)
+    routes = list(_routes(site, operator))
+    inner = Starlette(routes=routes, exception_handlers={404: _not_found(site), 405: _not_found(site)})
+    return Guard(app=ErrorMiddleware(app=inner, site=site), settings=site.settings)
 
 
-def _routes(house: House, operator: OperatorPages) -> Iterator[BaseRoute]:
-    fixed = FixedPages(house=house)
+def _routes(site: Site, operator: OperatorPages) -> Iterator[BaseRoute]:
+    fixed = FixedPages(site=site)
     for base in ("", "/widget"):
-        yield from _people(house, fixed, base)
-    yield _route(house, "/static/{file}", fixed.static)
-    yield _route(house, "/widget.js", fixed.widget_script)
-    yield _route(house, "/health", fixed.health)
-    yield _route(house, "/metrics", operator.metrics)
-    yield _route(house, "/operator", operator.page)
-    yield _route(house, "/operator/login", operator.login, "POST")
-    yield _route(house, "/operator/switch", operator.switch, "POST")
+        yield from _people(site, fixed, base)
+    yield _route(site, "/static/{file}", fixed.static)
+    yield _route(site, "/widget.js", fixed.widget_script)
+    yield _route(site, "/health", fixed.health)
+    yield _route(site, "/metrics", operator.metrics)
+    yield _route(site, "/operator", operator.page)
+    yield _route(site, "/operator/login", operator.login, "POST")
+    yield _route(site, "/operator/switch", operator.switch, "POST")
     yield Route("/robots.txt", _robots)
     yield Route("/favicon.ico", _no_icon)
 
 
-def _people(house: House, fixed: FixedPages, base: str) -> Iterator[BaseRoute]:
-    chat, own = ChatPages(house=house), OwnPages(house=house)
+def _people(site: Site, fixed: FixedPages, base: str) -> Iterator[BaseRoute]:
+    chat, own = ChatPages(site=site), OwnPages(site=site)
     gets: dict[str, Page] = {
         "/chat": chat.conversation,
         "/events": chat.events,
@@ -85,22 +85,22 @@ def _people(house: House, fixed: FixedPages, base: str) -> Iterator[BaseRoute]:
         "/look": own.look,
         "/feedback": own.feedback,
     }
-    yield _route(house, base or "/", chat.start)
+    yield _route(site, base or "/", chat.start)
     if base:
         yield _elsewhere(f"{base}/", base)
     for path, page in gets.items():
-        yield _route(house, base + path, page)
+        yield _route(site, base + path, page)
     for path, page in posts.items():
-        yield _route(house, base + path, page, "POST")
+        yield _route(site, base + path, page, "POST")
     for path in ("/press", "/vote"):
         yield _elsewhere(base + path, f"{base}/chat")  # somebody goes back in the browser, or reloads
     for path, other in ELSEWHERE.items():
         yield _elsewhere(base + path, (base + other).rstrip("/") or "/")
 
 
-def _route(house: House, path: str, page: Page, method: str = "GET") -> Route:
+def _route(site: Site, path: str, page: Page, method: str = "GET") -> Route:
     async def answer(request: Request) -> Response:
-        visit = Visit.of(house, request)
+        visit = Visit.of(site, request)
         try:
             return await page(visit)
         except Refused as error:
@@ -135,19 +135,19 @@ async def _no_icon(request: Request) -> Response:
     return Response(status_code=204)
 
 
-def _not_found(house: House) -> Callable[[Request, Exception], Awaitable[Response]]:
+def _not_found(site: Site) -> Callable[[Request, Exception], Awaitable[Response]]:
     async def answer(request: Request, error: Exception) -> Response:
-        return sorry(Visit.of(house, request), 404)
+        return sorry(Visit.of(site, request), 404)
 
     return answer
 
 
 @dataclass(kw_only=True)
-class Calm:
+class ErrorMiddleware:
     """ASGI middleware: times every request, answers those that were refused, and lets nothing through to a log."""
 
     app: ASGIApp
-    house: House
+    site: Site
     clock: Callable[[], float] = time.perf_counter
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -179,12 +179,12 @@ class Calm:
     def _refusal(self, scope: Scope, receive: Receive, status: int) -> Response:
         if scope["path"] in _STREAMS:  # nobody reads it, and floods are made of such
             return Response(status_code=status, headers={**_headers(status), "Connection": "close"})
-        return sorry(Visit.of(self.house, Request(scope, receive)), status)
+        return sorry(Visit.of(self.site, Request(scope, receive)), status)
 
     def _count(self, scope: Scope, status: int, seconds: float) -> None:
         route = scope.get("route")
         name = str(getattr(route, "path", "")) or "other"
-        self.house.tally.page(status or 499, seconds, stream=name in _STREAMS)
+        self.site.metrics.page(status or 499, seconds, stream=name in _STREAMS)
 
 
 def sorry(visit: Visit, status: int, kept: str = "") -> Response:
@@ -192,7 +192,7 @@ def sorry(visit: Visit, status: int, kept: str = "") -> Response:
 
     The page's script keeps the words in their field and says that they did not go through, and where help is.
     """
-    if status in _REFUSALS and not visit.house.address.refused.take(visit.asker.address):
+    if status in _REFUSALS and not visit.site.address.refused.take(visit.asker.address):
         response = JSONResponse({}, status_code=429) if visit.wants_json else visit.enough()
         response.headers.update(_headers(429))
         return response

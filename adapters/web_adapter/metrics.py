@@ -18,7 +18,7 @@ _MOST = 1_000
 
 
 @dataclass(kw_only=True)
-class Tally:
+class Metrics:
     """Counts since the start of the process, such that who watches them does not see what somebody in need does.
 
     No request is counted by its page, as a message without an answer among the answers is a crisis referral; and of what
