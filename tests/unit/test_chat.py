@@ -11,7 +11,12 @@ from typing import Any
 
 import pytest
 
+from adapters.console_adapter.adapter import SITTER
+from adapters.conversation.chat import Chat
+from adapters.conversation.incoming import Incoming
 from adapters.conversation.outgoing import Outgoing
+from adapters.conversation.spending import Spending
+from adapters.conversation.state import ChatState
 from adapters.storage.urgent_counts import UrgentCounts
 from bots.compose import Application
 from bots.settings import CafiSettings
@@ -22,7 +27,7 @@ from engine.models.scripted import ScriptedModel
 from engine.settings import ModelSettings
 from engine.types import DangerAnswer, Help
 from engine.urgency.person import about_another
-from tests.chats import begun, chat_over, last
+from tests.chats import begun, chat_over, last, shown
 from tests.fakes.openai_server import OpenAIServer, empty, half_answer, html, stall, status
 from tests.team import CALM, CITED, application, knowledge_folder, scripted
 
@@ -285,3 +290,94 @@ def test_only_the_turns_of_a_chat_ask_the_engine_for_a_turn() -> None:
         for path in (ROOT / folder).rglob("*.py"):
             if path.name != "turns.py":
                 assert calls(ast.parse(path.read_text(encoding="utf-8")), "respond") == 0, path
+
+
+# --- Consent, choices and buttons -----------------------------------------------------------------------------------------
+
+
+def asking_consent(chat: Chat) -> tuple[Chat, ChatState]:
+    """The chat of a platform on which people have to agree, and somebody new in it."""
+    chat = replace(chat, asks_consent=True)
+    return chat, chat.start(Incoming(identity=SITTER))
+
+
+async def test_a_question_waits_for_consent_and_is_then_answered_unasked(tmp_path: Path) -> None:
+    """First the disclaimer, after the yes the country once, and then the answer to what was asked before."""
+    chat, state = asking_consent(chat_over(tmp_path))
+    held, state = await last(chat, state, HARMLESS)
+    assert "a computer program (an AI)" in held.text and [one.command for row in held.buttons for one in row] == [
+        "consent",
+        "whocanread",
+        "crisis",
+        "decline",
+    ]
+    again, state = await last(chat, state, "hello?")
+    assert again.text.startswith("Before I answer")
+    country, state = await last(chat, state, command="consent")
+    assert country.text.startswith("Which country are you in?")
+    first, *_, answer = await shown(chat, state, "no", "country")
+    assert "Norway" in first.text and answer.turn is not None and answer.state is not None
+    assert answer.state.country == "no" and answer.state.consented and not answer.state.waiting
+
+
+async def test_help_never_waits_for_consent(tmp_path: Path) -> None:
+    """Words of danger get the whole referral before the disclaimer; the same words later get one line."""
+    chat, state = asking_consent(chat_over(tmp_path))
+    referral, disclaimer = await shown(chat, state, URGENT)
+    assert referral.referral and "112" in referral.text and disclaimer.state is not None
+    assert "a computer program" in disclaimer.text
+    later = await shown(chat, disclaimer.state, command="consent")
+    assert any(one.referral and "\n" not in one.text for one in later)
+
+
+async def test_words_of_danger_behind_a_command_are_seen(tmp_path: Path) -> None:
+    """What stands behind a command that reads no words brings the referral as well; a topic's name does not."""
+    chat = chat_over(tmp_path)
+    first, *_ = await shown(chat, begun(chat), URGENT, "help")
+    assert first.referral
+    assert not any(one.referral for one in await shown(chat, begun(chat), "voices", "topic"))
+
+
+async def test_an_erased_chat_says_what_went_and_stores_nothing(tmp_path: Path) -> None:
+    """/forget gives a receipt with the number of messages, /stop the contacts; neither leaves a state behind."""
+    chat = chat_over(tmp_path)
+    _, state = await last(chat, begun(chat), HARMLESS)
+    (receipt,) = await shown(chat, state, command="forget")
+    assert receipt.erased and receipt.state is None and "(messages: 2)" in receipt.text
+    (stopped,) = await shown(chat, state, command="stop")
+    assert stopped.erased and "112" in stopped.text
+
+
+async def test_a_button_below_an_earlier_answer_says_so(tmp_path: Path) -> None:
+    """Another form is given of the last answer only; of older ones it is too late to know what was meant."""
+    chat = chat_over(tmp_path)
+    first, state = await last(chat, begun(chat), HARMLESS)
+    number = first.buttons[0][0].about
+    shorter, _ = await last(chat, state, command="shorter", about=number)
+    assert shorter.turn is not None
+    _, state = await last(chat, state, "How can I sleep better?")
+    late, after = await last(chat, state, command="shorter", about=number)
+    assert late.turn is None and "an earlier answer" in late.text and after == state
+
+
+async def test_a_choice_of_language_holds_for_all_that_is_around_answers(tmp_path: Path) -> None:
+    """A language is found by its name or code; one that is not there is named with those that are."""
+    chat = chat_over(tmp_path)
+    chosen, state = await last(chat, begun(chat), "Deutsch", "language")
+    assert state.language == "de" and chosen.text.startswith("In Ordnung.")
+    unknown, state = await last(chat, state, "Klingon", "language")
+    assert state.language == "de" and "English" in [one.label for row in unknown.buttons for one in row]
+
+
+async def test_a_day_s_spent_money_is_told_once_and_answered_by_quotation(tmp_path: Path) -> None:
+    """At the limit no model is asked; the first answer says so, the next does not repeat it."""
+    model = scripted({})
+    chat = chat_over(tmp_path, model)
+    spending = Spending(tokens_a_day=1)
+    chat = replace(chat, turns=replace(chat.turns, spending=spending))
+    _, state = await last(chat, begun(chat), "why am I so tired?")
+    asked = len(model.prompts)
+    quoted, state = await last(chat, state, HARMLESS)
+    again, _ = await last(chat, state, "why am I so tired?")
+    assert asked and len(model.prompts) == asked
+    assert quoted.text.startswith("For today I can only quote") and "For today" not in again.text
