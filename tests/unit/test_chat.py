@@ -381,3 +381,64 @@ async def test_a_day_s_spent_money_is_told_once_and_answered_by_quotation(tmp_pa
     again, _ = await last(chat, state, "why am I so tired?")
     assert asked and len(model.prompts) == asked
     assert quoted.text.startswith("For today I can only quote") and "For today" not in again.text
+
+
+@pytest.mark.parametrize(
+    ("command", "text"),
+    [(one, "") for one in ("topics", "source", "simpler", "more", "feedback", "safe", "nonsense")] + [("ask", "sleep")],
+)
+async def test_what_needs_consent_gets_the_disclaimer_in_its_place(tmp_path: Path, command: str, text: str) -> None:
+    """Nothing of the knowledge base is shown before somebody has agreed."""
+    chat, state = asking_consent(chat_over(tmp_path))
+    (reply,) = await shown(chat, state, text, command)
+    assert "computer program" in reply.text and reply.buttons[0][0].command == "consent"
+
+
+@pytest.mark.parametrize(
+    ("command", "start"),
+    [
+        ("help", "Write your question in your own words."),
+        ("crisis", "Please call your emergency number now"),
+        ("country", "Which country's contacts shall I show?"),
+        ("language", "Which language shall I use"),
+        ("privacy", "What is kept, and for how long"),
+        ("whocanread", "Who can read this chat?"),
+    ],
+)
+async def test_what_needs_no_consent_is_answered_at_once(tmp_path: Path, command: str, start: str) -> None:
+    """Help, choices and what is kept never wait for a yes."""
+    chat, state = asking_consent(chat_over(tmp_path))
+    (reply,) = await shown(chat, state, command=command)
+    assert reply.text.startswith(start)
+
+
+@pytest.mark.parametrize("command", ["", "ask", "help", "nonsense", "start", "simpler", "topics", "language"])
+@pytest.mark.parametrize("consented", [True, False])
+async def test_the_referral_comes_first_whatever_command_stands_before_it(
+    tmp_path: Path, command: str, consented: bool
+) -> None:
+    """Words of danger behind a command are read as words, before consent too, and help is read out whole once."""
+    chat = replace(chat_over(tmp_path), asks_consent=not consented)
+    first, *others = await shown(chat, begun(chat), URGENT, command)
+    assert first.referral and "112" in first.text
+    assert not any(one.text == first.text for one in others)
+
+
+@pytest.mark.parametrize(
+    ("language", "anywhere", "number"),
+    [
+        ("en", "I would rather not say", "depending on where you are"),
+        ("de", "Das möchte ich nicht sagen", "je nachdem, wo Sie sind"),
+        ("es", "Prefiero no decirlo", "según dónde estés"),
+        ("fr", "Je préfère ne pas le dire", "selon l'endroit où vous êtes"),
+        ("nb", "Det vil jeg helst ikke si", "avhengig av hvor du er"),
+    ],
+)
+async def test_nobody_has_to_say_where_they_are(tmp_path: Path, language: str, anywhere: str, number: str) -> None:
+    """“I would rather not say” is a button in every language; the referral is then the one for everywhere."""
+    chat, state = asking_consent(chat_over(tmp_path))
+    where, state = await last(chat, replace(state, language=language), command="consent")
+    (button,) = [one for row in where.buttons for one in row if one.label == anywhere]
+    thanks, state = await last(chat, state, button.argument, button.command)
+    assert "/help" in thanks.text
+    assert number in (await shown(chat, state, URGENT))[0].text.split("\n")[0]
