@@ -18,7 +18,7 @@ from adapters.moderation.posts import PostStore
 from adapters.moderation.rechecks import Recheck
 from adapters.moderation.review_queue import ReviewQueue
 from adapters.moderation.reviews import ReviewStore
-from adapters.moderation.standing import Standing, Standings
+from adapters.moderation.status import ModerationStatus, StatusStore
 from adapters.moderation.texts import load_moderation_texts
 from bots.chats import Chats
 from bots.settings import DiscordSettings
@@ -126,19 +126,19 @@ def audit_log(chats: Chats) -> AuditLog:
 def moderation(chats: Chats, platform: str = "discord") -> Moderation:
     """Everything that moderators of a platform can do, with what they have set before. Raises ConfigurationError."""
     settings, engine = chats.application.settings.moderation, chats.application.engine
-    standings = Standings(
+    status_store = StatusStore(
         file=settings.file,
         database=chats.database,
         platform=platform,
-        initial=Standing(mode=Mode(settings.mode)),
+        initial=ModerationStatus(mode=Mode(settings.mode)),
     )
-    standings.load()
+    status_store.load()
     audit = audit_log(chats)
     store = ReviewStore(database=chats.database, naming=chats.naming, secret=chats.inbox_secret, now=chats.clock)
     recheck = Recheck(engine=engine, lexicon=chats.application.lexicon)
     return Moderation(
         engine=engine,
-        standings=standings,
+        status_store=status_store,
         queue=ReviewQueue(
             store=store,
             audit=audit,

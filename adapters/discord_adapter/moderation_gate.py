@@ -76,7 +76,7 @@ class ModerationGate:
     @property
     def paused(self) -> bool:
         """Whether moderators have paused the bot; from memory."""
-        return self.moderation.standings.now.paused
+        return self.moderation.status_store.now.paused
 
     def allowed(self, where: Where, roles: frozenset[int]) -> bool:
         """Whether the bot answers somebody with these roles in this place; moderators' own channel is not such a place."""

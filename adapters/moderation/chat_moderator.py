@@ -17,7 +17,7 @@ from adapters.moderation.policy import Mode, Reason, reason_to_wait
 from adapters.moderation.rechecks import doubts
 from adapters.moderation.review_queue import DECIDED, ReviewQueue
 from adapters.moderation.reviews import Decided, Outcome, Review, new_id
-from adapters.moderation.standing import Standing, Standings
+from adapters.moderation.status import ModerationStatus, StatusStore
 from adapters.moderation.texts import MemberTexts
 from adapters.texts import ByLanguage
 from engine.exceptions import StorageError
@@ -33,7 +33,7 @@ ASKING = frozenset({"", "ask", "topic", "topics", "safe", "start", "consent", *W
 class MemberNotices:
     """What members are told of moderators, as these have set it now (`ModeratorNotices`)."""
 
-    standings: Standings
+    status_store: StatusStore
     members: ByLanguage[MemberTexts]
     minutes: int
 
@@ -41,11 +41,11 @@ class MemberNotices:
         """What moderators read."""
         said = self.members.choose(language)
         notices = {Mode.OPEN: said.reads_nothing, Mode.FLAGGED: said.reads_flagged, Mode.ALL: said.reads_all}
-        return notices[self.standings.now.mode].format(minutes=self.minutes)
+        return notices[self.status_store.now.mode].format(minutes=self.minutes)
 
     def kept(self, language: str | None) -> str:
         """What waits for moderators, where something can."""
-        if self.standings.now.mode is Mode.OPEN:
+        if self.status_store.now.mode is Mode.OPEN:
             return ""
         return self.members.choose(language).kept.format(minutes=self.minutes)
 
@@ -56,7 +56,7 @@ class ChatModerator:
 
     pages: Pages
     turns: Turns
-    standings: Standings
+    status_store: StatusStore
     queue: ReviewQueue
     members: ByLanguage[MemberTexts]
 
@@ -71,7 +71,7 @@ class ChatModerator:
         """What is shown for one thing a person did, as far as moderators let it be shown."""
         if incoming.command == DECIDED:
             shown = self._decided(state, incoming)
-        elif self.standings.now.paused and incoming.command in ASKING:
+        elif self.status_store.now.paused and incoming.command in ASKING:
             shown = self._while_paused(state, incoming)
         elif incoming.command == "source" and self._from_blocked(state, incoming):
             shown = only(Outgoing(text=self._blocked_line(state), private=True, state=state))
@@ -92,16 +92,16 @@ class ChatModerator:
 
     def _from_blocked(self, state: ChatState, incoming: Incoming) -> bool:
         about = state.answer(incoming.about)
-        return about is not None and bool(set(about.sources) & set(self.standings.now.sources))
+        return about is not None and bool(set(about.sources) & set(self.status_store.now.sources))
 
     def _blocked_line(self, state: ChatState) -> str:
         return self.said(state).blocked.format(contacts=self._contacts(state))
 
-    def _is_blocked(self, standing: Standing, turn: Turn) -> bool:
-        if set(turn.reply.citations) & set(standing.sources):
+    def _is_blocked(self, status: ModerationStatus, turn: Turn) -> bool:
+        if set(turn.reply.citations) & set(status.sources):
             return True
         topics = self.pages.engine.stakes.topics(_asked(turn.conversation), _words(turn))
-        return bool(set(topics) & set(standing.topics))
+        return bool(set(topics) & set(status.topics))
 
     # --- What waits -------------------------------------------------------------------------------------------------
 
@@ -124,12 +124,12 @@ class ChatModerator:
 
     async def _instead(self, before: ChatState, incoming: Incoming, outgoing: Outgoing) -> Outgoing | None:
         """What is shown in place of an answer, None where the answer is; without a state where that comes later."""
-        turn, standing, state = outgoing.turn, self.standings.now, outgoing.state or before
+        turn, status, state = outgoing.turn, self.status_store.now, outgoing.state or before
         if turn is None:
             return None
-        if self._is_blocked(standing, turn):
+        if self._is_blocked(status, turn):
             return self._line(outgoing, self._blocked_line(state))
-        reason = None if incoming.private or outgoing.private else reason_to_wait(standing.mode, turn)
+        reason = None if incoming.private or outgoing.private else reason_to_wait(status.mode, turn)
         if reason is None:
             return None
         said = self.said(state)
@@ -144,7 +144,7 @@ class ChatModerator:
 
     def _for_whom(self, outgoing: Outgoing, turn: Turn) -> Outgoing:
         """An answer that goes past moderators because it names help goes to its asker alone."""
-        unread = self.standings.now.mode is not Mode.OPEN and turn.is_private
+        unread = self.status_store.now.mode is not Mode.OPEN and turn.is_private
         return replace(outgoing, private=True) if unread else outgoing
 
     def _line(self, outgoing: Outgoing, text: str) -> Outgoing:

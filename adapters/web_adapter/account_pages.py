@@ -11,7 +11,7 @@ from starlette.responses import HTMLResponse, Response
 from adapters.conversation.pages import RATHER_NOT
 from adapters.conversation.receipt import receipt_lines
 from adapters.web_adapter.screen import QUIET
-from adapters.web_adapter.site import Refused, Site, Visit
+from adapters.web_adapter.website import Refused, Site, Visit
 from engine.exceptions import StorageError
 
 BACK = frozenset({"/", "/chat", "/sources", "/privacy", "/feedback", "/accessibility", "/crisis", "/look"})

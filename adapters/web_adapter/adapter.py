@@ -25,8 +25,8 @@ from adapters.web_adapter.routes import application
 from adapters.web_adapter.screen import WebScreen
 from adapters.web_adapter.server import Connections, HttpServer
 from adapters.web_adapter.settings import WebSettings
-from adapters.web_adapter.site import Pause, Site
 from adapters.web_adapter.texts import WebLanguages
+from adapters.web_adapter.website import Pause, Site
 
 DELIVERIES = 8
 """Showing costs nothing here, so several answers may be between shown and stored at the same time."""

@@ -20,7 +20,7 @@ from adapters.web_adapter.boards import Board, rung
 from adapters.web_adapter.cookies import new_session
 from adapters.web_adapter.entries import Entry
 from adapters.web_adapter.screen import QUIET
-from adapters.web_adapter.site import PLATFORM, Refused, Site, Visit
+from adapters.web_adapter.website import PLATFORM, Refused, Site, Visit
 from engine.exceptions import StorageError
 from engine.knowledge.source import Source
 

@@ -10,7 +10,7 @@ from starlette.responses import FileResponse, JSONResponse, Response
 
 from adapters.conversation.privacy import what_is_kept, who_can_read
 from adapters.web_adapter.entries import pictured
-from adapters.web_adapter.site import Refused, Site, Visit
+from adapters.web_adapter.website import Refused, Site, Visit
 from engine.attempt import Assistant
 from engine.exceptions import StorageError
 from engine.knowledge.belongings import kind_of

@@ -12,7 +12,7 @@ from typing import Any
 from starlette.responses import RedirectResponse, Response
 
 from adapters.web_adapter.limiting import Buckets
-from adapters.web_adapter.site import Refused, Site, Visit
+from adapters.web_adapter.website import Refused, Site, Visit
 from engine.exceptions import StorageError
 
 COOKIE = "cafi-operator"

@@ -18,7 +18,7 @@ from adapters.web_adapter.chat_pages import ChatPages
 from adapters.web_adapter.fixed_pages import FixedPages
 from adapters.web_adapter.guard import Guard, TooLong
 from adapters.web_adapter.operator_pages import OperatorPages
-from adapters.web_adapter.site import Page, Refused, Site, Visit
+from adapters.web_adapter.website import Page, Refused, Site, Visit
 from engine.exceptions import StorageError
 
 ELSEWHERE = {

@@ -412,12 +412,12 @@ async def test_a_pause_holds_while_the_database_is_away(
         room = Community(fake)
         async with room.running(tmp_path):
             await agree(room.anna, room.channel)
-            standings = room.moderation.standings
-            standings.database, kept = copy.copy(standings.database), standings.database
+            status_store = room.moderation.status_store
+            status_store.database, kept = copy.copy(status_store.database), status_store.database
             if lost == "database":
-                standings.database.run = away  # type: ignore[method-assign]
+                status_store.database.run = away  # type: ignore[method-assign]
             else:
-                standings.replace_file = away
+                status_store.replace_file = away
             pressed = room.mia.slash(room.channel, "mod pause")
             assert "Paused" in await said(pressed)
             assert "not written everywhere" in (await pressed.reply(number=2)).content
@@ -443,7 +443,7 @@ async def test_only_moderators_of_the_server_with_the_moderators_channel_may(tmp
             assert "another server" in await said(stranger.slash(there, "mod pause"))
             offered = room.anna.autocomplete(room.channel, "mod post", focused="source", source="sl")
             assert await offered.offered() == []
-            assert not room.moderation.standings.now.paused
+            assert not room.moderation.status_store.now.paused
             with pytest.raises(Impossible):
                 room.anna.slash(room.anna, "mod pause")
 
@@ -805,7 +805,7 @@ async def test_without_a_moderators_channel_nothing_can_wait_and_a_pause_still_w
             assert "No reply can wait here" in await said(room.olaf.slash(room.channel, "mod mode", mode="all"))
             assert "cannot show a draft" in await said(room.olaf.slash(room.channel, "mod post", source="sleep"))
             assert "Paused" in await said(room.mia.slash(room.channel, "mod pause"))
-            assert room.moderation.standings.now.paused
+            assert room.moderation.status_store.now.paused
 
 
 async def test_a_decision_that_cannot_be_stored_changes_nothing_and_says_so(

@@ -26,7 +26,7 @@ from engine.settings import Strict
 _log = logging.getLogger("cafi.moderation")
 
 
-class Standing(Strict):
+class ModerationStatus(Strict):
     """What holds now. `number` grows with each change: of two that are found, the later one is known by it."""
 
     mode: Mode = Mode.OPEN
@@ -35,25 +35,25 @@ class Standing(Strict):
     topics: tuple[str, ...] = ()
     number: int = Field(default=0, ge=0)
 
-    def changed(self, **changes: object) -> Standing:
+    def changed(self, **changes: object) -> ModerationStatus:
         """The next one."""
-        return Standing.model_validate({**self.model_dump(), **changes, "number": self.number + 1})
+        return ModerationStatus.model_validate({**self.model_dump(), **changes, "number": self.number + 1})
 
 
-UNREADABLE = Standing(paused=True)
+UNREADABLE = ModerationStatus(paused=True)
 """In place of a file that is there and cannot be read: better silent than against the moderators' word."""
 
 
 @dataclass(kw_only=True)
-class Standings:
-    """Holds the standing of one platform; `initial` is what is configured for the very first start."""
+class StatusStore:
+    """Holds what moderators of one platform have set; `initial` is what is configured for the very first start."""
 
     file: Path
     database: Database
     platform: str
-    initial: Standing = Standing()  # noqa: RUF009 - frozen
+    initial: ModerationStatus = ModerationStatus()  # noqa: RUF009 - frozen
     replace_file: Callable[[Path, str], None] = field(default_factory=lambda: write_private)
-    _now: Standing = field(init=False)
+    _now: ModerationStatus = field(init=False)
     _in_file: int = 0  # what nobody has changed is not written
     _in_database: int = 0
     _writing: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -62,11 +62,11 @@ class Standings:
         self._now = self.initial
 
     @property
-    def now(self) -> Standing:
+    def now(self) -> ModerationStatus:
         """What holds."""
         return self._now
 
-    def change(self, **changes: object) -> Standing:
+    def change(self, **changes: object) -> ModerationStatus:
         """Let something else hold, at once."""
         self._now = self._now.changed(**changes)
         return self._now
@@ -94,20 +94,20 @@ class Standings:
             except OSError as error:
                 _log.error("%s cannot be written (%s); it is tried again", self.file, error.strerror)
         async with self._writing:
-            standing = self._now
-            if self._in_database != standing.number:
+            status = self._now
+            if self._in_database != status.number:
                 try:
-                    await self.database.run(lambda connection: self._put(connection, standing))
-                    self._in_database = standing.number
+                    await self.database.run(lambda connection: self._put(connection, status))
+                    self._in_database = status.number
                 except StorageError as error:
                     _log.error("%s", error)
         return self._in_file == self._in_database == self._now.number
 
-    def _put(self, connection: Connection, standing: Standing) -> None:
-        row = {"platform": self.platform, "content": standing.model_dump_json()}
+    def _put(self, connection: Connection, status: ModerationStatus) -> None:
+        row = {"platform": self.platform, "content": status.model_dump_json()}
         connection.execute(upsert(connection.dialect.name, standing_table, row))
 
-    def _from_file(self) -> Standing | None:
+    def _from_file(self) -> ModerationStatus | None:
         try:
             text = self.file.read_text(encoding="utf-8")
         except FileNotFoundError:
@@ -119,7 +119,7 @@ class Standings:
             _log.error("%s cannot be read. The bot is paused: /mod resume, or delete the file and restart", self.file)
         return found or UNREADABLE
 
-    def _from_database(self) -> Standing | None:
+    def _from_database(self) -> ModerationStatus | None:
         query = select(standing_table.c.content).where(standing_table.c.platform == self.platform)
         try:
             text = self.database.run_now(lambda connection: connection.execute(query).scalar())
@@ -129,8 +129,8 @@ class Standings:
         return None if text is None else _read(text)
 
 
-def _read(text: str) -> Standing | None:
+def _read(text: str) -> ModerationStatus | None:
     try:
-        return Standing.model_validate_json(text)
+        return ModerationStatus.model_validate_json(text)
     except ValidationError:
         return None
