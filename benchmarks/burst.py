@@ -20,8 +20,8 @@ from benchmarks.scripts import SCRIPTS
 from bots.chats import Chats
 from bots.compose import Application
 from bots.process import settle
-from bots.running import telegram
 from bots.settings import CafiSettings, SessionSettings, SpendingSettings, StorageSettings, TelegramSettings
+from bots.telegram import telegram
 from engine.models.protocol import Prompt
 from engine.models.scripted import ScriptedModel
 from tests.fakes.telegram_process import TelegramProcess
@@ -185,7 +185,7 @@ class _Running:
 
     async def __aenter__(self) -> TelegramBot:
         chats = Chats(application=self._application)
-        settle(self._application.session.engine)
+        settle(self._application.engine)
         await chats.begin()
         bot = telegram(chats)
         assert isinstance(bot, TelegramBot)

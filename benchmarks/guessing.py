@@ -13,11 +13,10 @@ from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from adapters.chat.identity import ChatIdentity
-from adapters.chat.state import ChatState
-from adapters.chat.store import ChatStore
-from adapters.session import SessionState
+from adapters.conversation.state import ChatState
+from adapters.delivery.store import ChatStore
 from adapters.storage.database import Database
+from adapters.storage.identity import ChatIdentity
 from adapters.storage.migrating import migrate
 from adapters.storage.naming import Naming, pseudonyms
 from adapters.storage.sealing import Keyring, Secret
@@ -81,6 +80,6 @@ async def _turns(folder: Path, keyring: Keyring) -> list[dict[str, Cell]]:
 async def _turn(store: ChatStore, identity: ChatIdentity) -> float:
     begun = time.perf_counter()
     kept = await store.load(identity)
-    session = SessionState(conversation=Conversation(assistant="schizophrenia"))
-    await store.finish(None, identity, kept.state or ChatState(session=session), kept.version)
+    fresh = ChatState(conversation=Conversation(assistant="schizophrenia"))
+    await store.finish(None, identity, kept.state or fresh, kept.version)
     return time.perf_counter() - begun

@@ -13,9 +13,12 @@ import statistics
 import sys
 import time
 
-from adapters.session import Session
+from adapters.console_adapter.adapter import SITTER
+from adapters.conversation.chat import Chat
+from adapters.conversation.incoming import Incoming
 from bots.compose import Application
 from bots.settings import CafiSettings
+from bots.terminal import terminal_chat
 from engine.models.scripted import ScriptedModel
 
 ROUNDS = 40
@@ -28,19 +31,19 @@ MESSAGES = (
 )
 
 
-async def _milliseconds(session: Session, message: str) -> float:
+async def _milliseconds(chat: Chat, message: str) -> float:
     begun = time.perf_counter()
-    first = await session.handle(session.start(), message)
+    first = await chat.turns.turn(chat.start(Incoming(identity=SITTER)), message)
     taken = (time.perf_counter() - begun) * 1000
-    assert first.referral, message[:40]
+    assert first.help.replaces, message[:40]
     return taken
 
 
 async def measure() -> dict[str, float]:
     """Milliseconds over all messages and rounds; `first` is the very first message of the process."""
     model = ScriptedModel(lambda prompt: "{}", latency=30)
-    session = Application(settings=CafiSettings(), model=model).session
-    taken = [await _milliseconds(session, message) for _ in range(ROUNDS) for message in MESSAGES]
+    chat = terminal_chat(Application(settings=CafiSettings(), model=model))
+    taken = [await _milliseconds(chat, message) for _ in range(ROUNDS) for message in MESSAGES]
     assert not model.prompts, "a model was asked before the referral"
     return {
         "first": round(taken[0], 2),

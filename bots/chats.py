@@ -4,27 +4,29 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from urllib.parse import urlsplit
 
 from sqlalchemy import Connection, func, select
 
-from adapters.chat.chat import Chat
-from adapters.chat.clock import WallClock
-from adapters.chat.feedback_port import FeedbackPort
-from adapters.chat.limits import ChatLimits
-from adapters.chat.privacy import Platform, PrivacyFacts, Sink
-from adapters.chat.spending import Spending
-from adapters.chat.store import ChatStore
-from adapters.chat.texts import Languages, load_languages
-from adapters.chat.vault import Vault
+from adapters.conversation.chat import Chat
+from adapters.conversation.feedback_port import FeedbackPort
+from adapters.conversation.pages import Pages
+from adapters.conversation.privacy import Platform, PrivacyFacts, Sink
+from adapters.conversation.reader import Reader
+from adapters.conversation.spending import Spending
+from adapters.conversation.texts import Languages, load_languages
+from adapters.conversation.turns import Turns
+from adapters.delivery.limits import ChatLimits
+from adapters.delivery.store import ChatStore
 from adapters.feedback.asking import AskedDays
 from adapters.feedback.composing import forwarding
 from adapters.feedback.desk import FeedbackDesk
 from adapters.feedback.events import AllowList
 from adapters.feedback.questions import Questions, read_questions
 from adapters.feedback.sinks import Forwarding
+from adapters.storage.clock import WallClock
 from adapters.storage.database import Database, make_file
 from adapters.storage.keyring_file import InboxKey, from_texts, load, make_inbox_key, read_inbox_key, save
 from adapters.storage.lock import AdvisoryLock, DatabaseLock
@@ -32,14 +34,17 @@ from adapters.storage.naming import Naming
 from adapters.storage.referral_counts import ReferralCounts
 from adapters.storage.sealing import Keyring, Secret
 from adapters.storage.tables import inbox, reviews
+from adapters.storage.urgent_counts import UrgentCounts
+from adapters.storage.vault import Vault
 from bots.compose import Application
+from bots.parts import Parts
 from bots.secret_file import database_file, secret_file
 
 _log = logging.getLogger("cafi.run")
 
 
 @dataclass(kw_only=True)
-class Chats:
+class Chats(Parts):
     """Everything around turns, built on first use over one application."""
 
     application: Application
@@ -47,26 +52,24 @@ class Chats:
 
     @cached_property
     def database(self) -> Database:
-        """The database, at the present version of its tables; raises ConfigurationError where another CAFI runs with one
-        that would have to be changed for that."""
-        from adapters.storage.migrating import migrate, outdated
-
-        database = self._connected
-        if outdated(database):
-            release = None if self._held else self._lock()
-            try:
-                migrate(database)
-            finally:
-                if release is not None:
-                    release()
-        return database
-
-    @cached_property
-    def _connected(self) -> Database:
+        """The database; `migrate` brings its tables to the present version."""
         storage = self.application.settings.storage
         database = Database(storage.url, busy_seconds=storage.busy_seconds)
         self.application.closing.push_async_callback(database.aclose)
         return database
+
+    def migrate(self) -> None:
+        """Bring the tables to the present version; raises ConfigurationError where another CAFI runs with older ones."""
+        from adapters.storage.migrating import migrate, outdated
+
+        if not outdated(self.database):
+            return
+        release = None if self._held else self._lock()
+        try:
+            migrate(self.database)
+        finally:
+            if release is not None:
+                release()
 
     def alone(self) -> None:
         """Hold the database for this program alone, until the application closes; raises ConfigurationError.
@@ -83,9 +86,9 @@ class Chats:
         if file is not None:
             make_file(file)
             return DatabaseLock(file).release
-        if self._connected.sqlite:  # in memory: nobody else has it
+        if self.database.sqlite:  # in memory: nobody else has it
             return lambda: None
-        return AdvisoryLock(self._connected).release
+        return AdvisoryLock(self.database).release
 
     @cached_property
     def clock(self) -> WallClock:
@@ -157,20 +160,13 @@ class Chats:
         """What people are told about who can read what they write."""
         settings = self.application.settings
         return PrivacyFacts(
-            provider=self._provider,
+            provider=self.application.provider,
             provider_stores=settings.models.store,
             idle_hours=settings.sessions.idle_hours,
             asked_days=self.questions.policy.every_days,
             sinks=self._sinks,
             log_level=settings.log_level,
         )
-
-    @property
-    def _provider(self) -> str | None:
-        if self.application.chat_model is None:
-            return None
-        models = self.application.settings.models
-        return urlsplit(models.base_url).hostname if models.base_url else "OpenAI"
 
     @property
     def _sinks(self) -> tuple[Sink, ...]:
@@ -218,15 +214,33 @@ class Chats:
 
     def chat(self, platform: Platform) -> Chat:
         """The chats of one platform."""
-        return Chat(
-            session=replace(self.application.session, platform=platform.id),
-            languages=self.languages,
-            platform=platform,
-            facts=self.facts,
-            erase=self.store.erase,
+        pages = self.pages(platform)
+        return Chat(pages=pages, turns=self.turns(pages), erase=self.store.erase)
+
+    def pages(self, platform: Platform) -> Pages:
+        """What people of a platform can look at."""
+        return Pages(engine=self.application.engine, languages=self.languages, platform=platform, facts=self.facts)
+
+    def turns(self, pages: Pages) -> Turns:
+        """The turns of a platform; what they count, read and ask of models is one sum for all platforms."""
+        return Turns(
+            pages=pages,
             spending=self.spending,
             feedback=self.feedback,
+            counts=self.counts,
+            reader=self.reader,
+            places=self.application.places,
         )
+
+    @cached_property
+    def counts(self) -> UrgentCounts:
+        """How often the referral was shown."""
+        return UrgentCounts()
+
+    @cached_property
+    def reader(self) -> Reader:
+        """What reads people's words for danger."""
+        return Reader()
 
     async def begin(self) -> None:
         """Hold the database for this program, check what is stored against what is configured, and make keys.
@@ -234,6 +248,7 @@ class Chats:
         This is the one place where keys are made: nobody else may run meanwhile, and nobody else makes any.
         """
         self.alone()
+        self.migrate()
         await self.database.check()
         await self.vault.open()
         self._make_keys(await self.database.run(_anything_waits))
@@ -260,7 +275,7 @@ class Chats:
 
     async def count(self) -> None:
         """Save how often the referral was shown; raises StorageError."""
-        await ReferralCounts(database=self.database).save(self.application.session.counts)
+        await ReferralCounts(database=self.database).save(self.counts)
 
 
 def _anything_waits(connection: Connection) -> bool:

@@ -9,7 +9,8 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from adapters.chat.texts import load_languages
+from adapters.console_adapter.texts import load_console_texts
+from adapters.conversation.texts import load_languages
 from adapters.feedback.questions import read_questions
 from adapters.moderation.texts import load_moderation_texts
 from adapters.storage.private_files import read_by_others
@@ -153,10 +154,11 @@ def _beside(settings: CafiSettings) -> ConfigurationError:
 
 
 def _around(running: Application) -> Iterator[Finding]:
-    """The texts around answers, and those of the web page where it is switched on."""
+    """The texts around answers, those of the terminal, and those of the web page where it is switched on."""
     folder = running.settings.config_folder
     found = _tried(lambda: load_languages(folder / "chat", running.settings.crisis.language))
     yield from found
+    yield from _tried(lambda: load_console_texts(folder / "console", running.settings.crisis.language))
     if not running.settings.web.enabled or found:
         return
     languages = load_languages(folder / "chat", running.settings.crisis.language)

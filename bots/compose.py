@@ -9,12 +9,12 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from pydantic import Field
 
-from adapters.counting import UrgentCounts
-from adapters.session import Session
 from adapters.vector_files import VectorFiles
+from bots.parts import Parts
 from bots.settings import CafiSettings, JudgeName
 from engine.agent.passages import PassageRanking
 from engine.agent.quoting import QuotingAgent
@@ -87,7 +87,7 @@ class BuiltOnce(Mapping[str, Assistant]):
 
 
 @dataclass(kw_only=True)
-class Application:
+class Application(Parts):
     """Everything that runs, built on first use.
 
     `model` replaces the configured language model, and `embedder` the configured embeddings with it.
@@ -125,6 +125,13 @@ class Application:
         model = OpenAIModel(models)
         self.closing.push_async_callback(model.aclose)
         return model
+
+    @property
+    def provider(self) -> str | None:
+        """The host of the language model, None without one."""
+        if self.chat_model is None:
+            return None
+        return urlsplit(self.settings.models.base_url).hostname if self.settings.models.base_url else "OpenAI"
 
     @cached_property
     def embeddings(self) -> Embedder | None:
@@ -212,10 +219,9 @@ class Application:
         return read_yaml(self.settings.config_folder / "prices.yaml", PriceTable).models
 
     @cached_property
-    def session(self) -> Session:
-        """The shared turn of every platform."""
-        places = None if self.chat_model is None else asyncio.Semaphore(self.settings.spending.turns_at_once)
-        return Session(engine=self.engine, counts=UrgentCounts(), places=places)
+    def places(self) -> asyncio.Semaphore | None:
+        """Places of turns with a language model, for all platforms; None where there is no model."""
+        return None if self.chat_model is None else asyncio.Semaphore(self.settings.spending.turns_at_once)
 
     @cached_property
     def engine(self) -> Engine:

@@ -1,4 +1,4 @@
-"""The Discord bot, built from settings. Part of the composition root."""
+"""The Discord bot and moderation, built from settings. Part of the composition root."""
 
 from __future__ import annotations
 
@@ -7,7 +7,19 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from adapters.chat.privacy import Platform
+from adapters.conversation.chat import Chat
+from adapters.conversation.privacy import Platform
+from adapters.conversation.state import ChatState
+from adapters.moderation.audit import AuditLog
+from adapters.moderation.drafting import Drafting
+from adapters.moderation.moderation import Moderation
+from adapters.moderation.policy import Admission, Mode
+from adapters.moderation.posts import PostStore
+from adapters.moderation.rechecks import Recheck
+from adapters.moderation.review_queue import ReviewQueue
+from adapters.moderation.reviews import ReviewStore
+from adapters.moderation.status import ModerationStatus, StatusStore
+from adapters.moderation.texts import load_moderation_texts
 from bots.chats import Chats
 from bots.settings import DiscordSettings
 from engine.exceptions import ConfigurationError
@@ -15,8 +27,8 @@ from engine.exceptions import ConfigurationError
 if TYPE_CHECKING:
     from adapters.discord_adapter.adapter import DiscordBot
     from adapters.discord_adapter.gate import Gate
+    from adapters.discord_adapter.moderation_gate import ModerationGate
     from adapters.discord_adapter.texts import DiscordLanguages
-    from adapters.moderation.moderation import Moderation
 
 
 def discord_bot(chats: Chats, gate: Gate | None = None, moderation: Moderation | None = None) -> DiscordBot:
@@ -24,22 +36,32 @@ def discord_bot(chats: Chats, gate: Gate | None = None, moderation: Moderation |
     settings = checked(chats)
     with discord_installed():
         from adapters.discord_adapter.adapter import DiscordBot
-        from adapters.discord_adapter.contexts import PersonLimits, PersonStore
+        from adapters.discord_adapter.contexts import PersonContexts, own
         from adapters.discord_adapter.gate import OpenGate
-    from bots.moderating import moderated
 
-    session = replace(chats.application.session, platform="discord")
-    store, texts = PersonStore.over(chats.store, session.start), discord_texts(chats)
+    people = PersonContexts(chats=chats.store, begin=lambda: ChatState(conversation=chats.application.engine.start()))
+    store, texts = replace(chats.store, contexts=people), discord_texts(chats)
     limits = chats.application.settings.sessions
-    chat = chats.chat(Platform(id="discord", name="Discord"))
     notice = texts.choose(None).crisis_note_notice if settings.crisis_notes else ""
-    facts = replace(chat.facts, moderators=notice or chat.facts.moderators, crisis_notes=bool(notice))
-    chat = replace(chat, erase=store.forget, facts=facts)
+    facts = replace(chats.facts, moderators=notice or chats.facts.moderators, crisis_notes=bool(notice))
+    pages = replace(
+        chats.pages(Platform(id="discord", name="Discord")),
+        facts=facts,
+        moderators=None if moderation is None else moderation.notices,
+    )
+    turns = chats.turns(pages)
+    chat = Chat(
+        pages=pages,
+        turns=turns,
+        erase=people.forget,
+        moderator=None if moderation is None else moderation.over(turns),
+    )
     return DiscordBot(
         token="" if settings.token is None else settings.token.get_secret_value(),
-        chat=chat if moderation is None else moderated(chat, moderation),
+        chat=chat,
         store=store,
-        limits=PersonLimits(messages_a_minute=limits.messages_a_minute, waiting=limits.waiting_messages),
+        people=people,
+        limits=replace(chats.limits(), whose=own),
         languages=texts,
         gate=gate or OpenGate(channels=frozenset(settings.channels)),
         mode=settings.mode,
@@ -93,6 +115,71 @@ def checked(chats: Chats) -> DiscordSettings:
             remedy="Set discord.moderators_channel, or crisis_notes to false.",
         )
     return settings
+
+
+def audit_log(chats: Chats) -> AuditLog:
+    """What moderators did."""
+    days = chats.application.settings.moderation.audit_days
+    return AuditLog(database=chats.database, keyring=chats.keyring, days=days, now=chats.clock)
+
+
+def moderation(chats: Chats, platform: str = "discord") -> Moderation:
+    """Everything that moderators of a platform can do, with what they have set before. Raises ConfigurationError."""
+    settings, engine = chats.application.settings.moderation, chats.application.engine
+    status_store = StatusStore(
+        file=settings.file,
+        database=chats.database,
+        platform=platform,
+        initial=ModerationStatus(mode=Mode(settings.mode)),
+    )
+    status_store.load()
+    audit = audit_log(chats)
+    store = ReviewStore(database=chats.database, naming=chats.naming, secret=chats.inbox_secret, now=chats.clock)
+    recheck = Recheck(engine=engine, lexicon=chats.application.lexicon)
+    return Moderation(
+        engine=engine,
+        status_store=status_store,
+        queue=ReviewQueue(
+            store=store,
+            audit=audit,
+            minutes=settings.review_minutes,
+            most=settings.reviews,
+            most_a_member=settings.reviews_a_member,
+            now=chats.clock,
+        ),
+        posts=PostStore(database=chats.database, keyring=chats.keyring, now=chats.clock),
+        drafting=Drafting(engine=engine, referrals=chats.application.referrals, recheck=recheck),
+        recheck=recheck,
+        audit=audit,
+        texts=load_moderation_texts(chats.application.settings.config_folder / "discord_moderation"),
+        language=chats.languages.default,
+    )
+
+
+def moderation_gate(chats: Chats) -> ModerationGate:
+    """What the Discord bot asks moderation. Raises ConfigurationError."""
+    settings = checked(chats)
+    with discord_installed():
+        from adapters.discord_adapter.moderation_gate import ModerationGate
+    places = frozenset(settings.channels)
+    roles = frozenset(chats.application.settings.moderation.member_roles)
+    return ModerationGate(
+        moderation=moderation(chats),
+        languages=chats.languages,
+        admission=Admission(channels=places, categories=places, roles=roles),
+        channel=settings.moderators_channel,
+        roles=frozenset(settings.moderator_roles),
+        open=settings.mode != "ephemeral",
+    )
+
+
+def moderated_bot(chats: Chats) -> DiscordBot:
+    """The Discord bot with everything that moderators can do. Raises ConfigurationError."""
+    gate = moderation_gate(chats)
+    bot = discord_bot(chats, gate, gate.moderation)
+    gate.over(bot.dispatch)
+    chats.application.closing.push_async_callback(gate.aclose)
+    return bot
 
 
 async def discord_setup(chats: Chats, gate: Gate | None = None, *, again: bool = False) -> list[str]:

@@ -7,8 +7,8 @@ import io
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from adapters.counting import HELD_BACK_UNDER
 from adapters.feedback.figures import Figures, QuestionFigures, Share
+from adapters.storage.urgent_counts import HELD_BACK_UNDER
 
 if TYPE_CHECKING:
     from rich.table import Table

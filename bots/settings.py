@@ -128,6 +128,12 @@ class FeedbackSettings(Strict):
         return self
 
 
+class TerminalSettings(Strict):
+    """`cafi chat`."""
+
+    consent: bool = Field(default=False, description="ask for consent first, as the other platforms do")
+
+
 class CafiSettings(BaseSettings):
     """Everything configurable. Environment variables begin with CAFI_, levels are divided by two underscores."""
 
@@ -156,6 +162,7 @@ class CafiSettings(BaseSettings):
     telegram: TelegramSettings = TelegramSettings()
     web: WebSettings = WebSettings()
     discord: DiscordSettings = DiscordSettings()
+    terminal: TerminalSettings = TerminalSettings()
     moderation: ModerationSettings = ModerationSettings()
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
     feedback: FeedbackSettings = FeedbackSettings()

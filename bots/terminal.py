@@ -10,7 +10,13 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 
-from adapters.console_adapter import ConsoleChat
+from adapters.console_adapter.adapter import ConsoleChat, Terminal, erase_nothing
+from adapters.console_adapter.texts import load_console_texts
+from adapters.conversation.chat import Chat
+from adapters.conversation.pages import Pages
+from adapters.conversation.privacy import Platform, PrivacyFacts
+from adapters.conversation.texts import load_languages
+from adapters.conversation.turns import Turns
 from bots.compose import Application
 from bots.process import settle
 
@@ -50,17 +56,43 @@ async def _in_daemon_thread(read: Callable[[], str]) -> str:
     return await done
 
 
+def terminal_chat(application: Application) -> Chat:
+    """A chat that nothing is stored of: who sits at a terminal has started it, and agrees only where that is configured."""
+    settings = application.settings
+    pages = Pages(
+        engine=application.engine,
+        languages=load_languages(settings.config_folder / "chat", settings.crisis.language),
+        platform=Platform(id="console", name="Terminal", carrier="terminal"),
+        facts=PrivacyFacts(
+            provider=application.provider,
+            provider_stores=settings.models.store,
+            log_level=settings.log_level,
+            in_memory=True,
+        ),
+    )
+    turns = Turns(pages=pages, places=application.places)
+    return Chat(pages=pages, turns=turns, erase=erase_nothing, asks_consent=settings.terminal.consent)
+
+
+def console(application: Application, terminal: Terminal) -> ConsoleChat:
+    """The chat of a terminal."""
+    settings, default = application.settings, application.engine.assistants[application.engine.default]
+    return ConsoleChat(
+        chat=terminal_chat(application),
+        languages=load_console_texts(settings.config_folder / "console", settings.crisis.language),
+        terminal=terminal,
+        notices=() if application.chat_model is not None else (default.texts.quotation_mode,),
+        on_error=_report,
+    )
+
+
 async def talk(application: Application) -> None:
     """Talk until the person leaves."""
     _take_any_text()
     async with application.closing:
-        session = application.session
-        settle(session.engine)
-        default = session.engine.assistants[session.engine.default]
-        notices = () if application.chat_model is not None else (default.texts.quotation_mode,)
-        chat = ConsoleChat(session=session, terminal=StandardTerminal(), notices=notices, on_error=_report)
+        settle(application.engine)
         with suppress(EOFError):
-            await chat.run()
+            await console(application, StandardTerminal()).run()
 
 
 def _take_any_text() -> None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from adapters import weeks
-from adapters.chat.privacy import Platform
+from adapters.conversation.privacy import Platform
 from adapters.storage.referral_counts import ReferralCounts
 from bots.chats import Chats
 from engine.exceptions import ConfigurationError
@@ -15,14 +15,13 @@ from engine.exceptions import ConfigurationError
 if TYPE_CHECKING:
     from adapters.feedback.questions import Questions
     from adapters.web_adapter.adapter import WebBot
-    from adapters.web_adapter.operating import Figure
+    from adapters.web_adapter.operator_pages import Figure
 
 
 def web(chats: Chats) -> WebBot:
     """The web page; raises ConfigurationError."""
     try:
         from adapters.web_adapter.adapter import WebBot
-        from adapters.web_adapter.house import WebLimits
         from adapters.web_adapter.texts import load_web_texts
     except ImportError as error:
         raise ConfigurationError(
@@ -35,7 +34,7 @@ def web(chats: Chats) -> WebBot:
         languages=load_web_texts(settings.config_folder / "web", chats.languages),
         chat=chats.chat(Platform(id="web", name="CAFI", carrier="web")),
         store=chats.store,
-        limits=WebLimits(messages_a_minute=sessions.messages_a_minute, waiting=sessions.waiting_messages),
+        limits=chats.limits(),
         slow_after=sessions.slow_after_seconds,
         problems=lambda: _problems(chats),
         figures=None if chats.feedback is None else lambda: _figures(chats),
@@ -58,7 +57,7 @@ async def _figures(chats: Chats) -> Sequence[Figure]:
 def _told(url: str, questions: Questions) -> list[Figure]:
     from adapters.feedback.figures import figures
     from adapters.feedback.tallies import Selection, read_tallies
-    from adapters.web_adapter.operating import Figure, FigureRow
+    from adapters.web_adapter.operator_pages import Figure, FigureRow
     from adapters.weeks import today
     from bots.feedback_table import option_names
 

@@ -167,8 +167,10 @@ class Engine:
             return self._referred(conversation, assistant, text, urgency, referral, ledger)
         if due is Help.QUESTION:
             answer = _asking_nothing(answer, assistant.texts.next_part)
-        turn = self._turn(conversation, assistant, text, cleaned.truncated, answer, urgency, ledger)
-        return _with_help(turn, conversation.danger, due, urgency, referral, said_safe=said_safe)
+        below = _help_below(due, urgency, referral, said_safe=said_safe)
+        turn = self._turn(conversation, assistant, text, cleaned.truncated, answer, urgency, ledger, below)
+        danger = after(conversation.danger, due, urgency, "")
+        return replace(turn, conversation=replace(turn.conversation, danger=danger), help=due)
 
     async def answered(
         self,
@@ -279,7 +281,10 @@ class Engine:
         seen = await asyncio.to_thread(self.assess_now, begun, offer.question)  # it may be long; others must not wait
         turn = await self.respond(begun, offer.question, seen=seen, referral=referral)
         said = f"{there.texts.handoff_done.format(name=there.settings.name)}\n\n{turn.reply.text}"
-        return replace(turn, reply=replace(turn.reply, text=said), conversation=shown_as(turn.conversation, said))
+        # The new assistant has remembered its own words; the sentence before them is said by the house.
+        *earlier, last = turn.conversation.messages
+        conversation = replace(turn.conversation, messages=(*earlier, replace(last, content=said)))
+        return replace(turn, reply=replace(turn.reply, text=said), conversation=conversation)
 
     def _origin(self, conversation: Conversation, assistant: Assistant, text: str, urgency: Urgency) -> Turn:
         """Where the last answer comes from: a fixed sentence, as titles must be right to the letter."""
@@ -300,8 +305,9 @@ class Engine:
         answer: Answer,
         urgency: Urgency,
         ledger: Ledger,
+        below: tuple[str, ...] = (),
     ) -> Turn:
-        """Put the reply together and remember it."""
+        """Put the reply together and remember it; `below`: what of help stands under the answer."""
         limits, filtered = assistant.settings.limits, answer.filtered
         draft = filtered.draft or Draft(reply=assistant.texts.fallback.format(topics=topic_list(assistant.settings)))
         offered = next((one for one in assistant.settings.handoffs if one.to == draft.handoff), None)
@@ -312,7 +318,7 @@ class Engine:
             said.insert(0, assistant.texts.outage)
         if offered is not None:
             said.append(assistant.texts.handoff_offer.format(name=offered.name))
-        shown = "\n\n".join(said)
+        shown = "\n\n".join((*said, *below))
         after = remember(
             conversation,
             asked=text,
@@ -413,21 +419,8 @@ def _asking_nothing(answer: Answer, offer: str) -> Answer:
     return replace(answer, filtered=replace(answer.filtered, draft=plain))
 
 
-def _with_help(turn: Turn, before: Danger, due: Help, urgency: Urgency, referral: Referral, *, said_safe: bool) -> Turn:
-    """The turn with what of help belongs below its answer, and with what is remembered of it."""
-    lines = [turn.reply.text]
+def _help_below(due: Help, urgency: Urgency, referral: Referral, *, said_safe: bool) -> tuple[str, ...]:
+    """What of help belongs below an answer."""
     if due is Help.LINE:
-        lines.append(referral.safe_noted() if said_safe else referral.concern())
-    if due is Help.QUESTION:
-        lines.append(referral.check(urgency.kind))
-    said = "\n\n".join(lines)
-    conversation = replace(shown_as(turn.conversation, said), danger=after(before, due, urgency, ""))
-    return replace(turn, reply=replace(turn.reply, text=said), conversation=conversation, help=due)
-
-
-def shown_as(conversation: Conversation, text: str) -> Conversation:
-    """The conversation with its last reply as it was really shown."""
-    if not conversation.messages:
-        return conversation
-    last = replace(conversation.messages[-1], content=text)
-    return replace(conversation, messages=(*conversation.messages[:-1], last))
+        return (referral.safe_noted() if said_safe else referral.concern(),)
+    return (referral.check(urgency.kind),) if due is Help.QUESTION else ()

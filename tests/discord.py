@@ -53,9 +53,8 @@ async def running(
 ) -> AsyncIterator[DiscordBot]:
     """The bot, from its being ready to the end of the block."""
     chosen = DiscordSettings(**{"token": fake.token, **(discord_settings or {})})
-    chats = chats_in(folder, model, discord=chosen, **settings)
-    if feedback is not None:
-        chats.__dict__["feedback"] = feedback
+    given = {} if feedback is None else {"feedback": feedback}
+    chats = chats_in(folder, model, given=given, discord=chosen, **settings)
     async with chats.application.closing:
         await chats.begin()
         bot = discord_bot(chats, gate)

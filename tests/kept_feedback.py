@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from adapters.chat.feedback_port import Poll
-from adapters.chat.identity import ChatIdentity
-from adapters.chat.state import Answered, ChatState
+from adapters.conversation.feedback_port import Poll
+from adapters.conversation.state import Answered, ChatState
+from adapters.storage.identity import ChatIdentity
 
 
 @dataclass(kw_only=True)

@@ -12,7 +12,7 @@ from adapters.discord_adapter.adapter import DiscordBot
 from adapters.discord_adapter.moderation_gate import ModerationGate
 from adapters.moderation.moderation import Moderation
 from bots.chats import Chats
-from bots.moderating import moderated_bot
+from bots.discord import moderated_bot
 from bots.rehearsing.discord_world import DiscordServer, Interaction, Permission, Person
 from bots.settings import DiscordSettings, ModerationSettings
 from engine.models.scripted import ScriptedModel

@@ -6,13 +6,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from adapters.chat.feedback_port import Poll
-from adapters.chat.identity import ChatIdentity
-from adapters.chat.incoming import Incoming
-from adapters.chat.state import Answered, ChatState
-from adapters.chat.store import ChatStore
-from adapters.session import SessionState
+from adapters.conversation.feedback_port import Poll
+from adapters.conversation.incoming import Incoming
+from adapters.conversation.state import Answered, ChatState
+from adapters.delivery.store import ChatStore
 from adapters.storage.database import Database
+from adapters.storage.identity import ChatIdentity
 from adapters.storage.migrating import migrate
 from adapters.storage.naming import Naming
 from adapters.storage.sealing import Keyring, Secret
@@ -57,8 +56,8 @@ def store_over(
 
 def state(text: str = "", answered: int = 0) -> ChatState:
     """A state that can be told from others."""
-    session = SessionState(conversation=Conversation(assistant="schizophrenia", danger=Danger(told=0, held=text)))
-    return ChatState(session=session, consented=True, answered=answered)
+    conversation = Conversation(assistant="schizophrenia", danger=Danger(told=0, held=text))
+    return ChatState(conversation=conversation, consented=True, answered=answered)
 
 
 def message(identity: ChatIdentity = ANNA, text: str = "hello") -> Incoming:

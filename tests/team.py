@@ -100,10 +100,12 @@ def knowledge_folder(folder: Path, **files: str) -> Path:
     return folder
 
 
-def application(folder: Path, model: ScriptedModel | None = None, **settings: Any) -> Application:
-    """The shipped configuration over a small knowledge base; without a model, built-in agents."""
+def application(
+    folder: Path, model: ScriptedModel | None = None, given: Mapping[str, object] | None = None, **settings: Any
+) -> Application:
+    """The shipped configuration over a small knowledge base; without a model, built-in agents. `given`: other parts."""
     chosen = CafiSettings(agents="builtin", **settings).model_copy(update={"knowledge_base": knowledge_folder(folder)})
-    return Application(settings=chosen, model=model)
+    return Application(settings=chosen, model=model, given=given or {})
 
 
 def engine_over(folder: Path, model: ScriptedModel | None = None, **settings: Any) -> Engine:

@@ -8,12 +8,12 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from adapters.chat.feedback_port import FeedbackPort
+from adapters.conversation.feedback_port import FeedbackPort
 from adapters.telegram_adapter.adapter import TelegramBot
 from bots.chats import Chats
 from bots.rehearsing.telegram_world import Person, Shown, TelegramServer
-from bots.running import telegram
 from bots.settings import SessionSettings, StorageSettings, TelegramSettings, WebSettings
+from bots.telegram import telegram
 from engine.models.scripted import ScriptedModel
 from tests.team import application, shipped_parts
 
@@ -24,20 +24,24 @@ EAGER = {"messages_a_minute": 1_000, "waiting_messages": 100}
 
 
 def chats_in(
-    folder: Path, model: ScriptedModel | None = None, sessions: Mapping[str, Any] | None = None, **settings: Any
+    folder: Path,
+    model: ScriptedModel | None = None,
+    sessions: Mapping[str, Any] | None = None,
+    given: Mapping[str, object] | None = None,
+    **settings: Any,
 ) -> Chats:
-    """Everything around turns, with its files in a folder."""
+    """Everything around turns, with its files in a folder. `given`: parts in place of what would be built."""
     built = application(
         folder / "kb",
         model,
+        shipped_parts(),
         storage=StorageSettings(url=f"sqlite:///{folder}/cafi.db"),
         sessions=SessionSettings(
             secret_file=folder / "secret.json", inbox_key_file=folder / "inbox.key", **(sessions or {})
         ),
         **{"web": WebSettings(enabled=False), **settings},
     )
-    vars(built).update(shipped_parts())
-    return Chats(application=built)
+    return Chats(application=built, given=given or {})
 
 
 @asynccontextmanager
@@ -52,9 +56,8 @@ async def running(
 ) -> AsyncIterator[TelegramBot]:
     """The bot, until the end of the block."""
     chosen = TelegramSettings(token=fake.token, base_url=fake.base_url, **(telegram_settings or {}))
-    chats = chats_in(folder, model, telegram=chosen, **settings)
-    if not real_feedback:
-        vars(chats)["feedback"] = feedback  # in place of what the property would build
+    given = {} if real_feedback else {"feedback": feedback}
+    chats = chats_in(folder, model, given=given, telegram=chosen, **settings)
     async with chats.application.closing:
         await chats.begin()
         bot = telegram(chats)

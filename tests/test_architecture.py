@@ -6,6 +6,7 @@ import ast
 import re
 import sys
 from collections.abc import Iterator
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -83,6 +84,20 @@ def imported(node: ast.AST, path: Path) -> Iterator[tuple[str, int]]:
             # `from engine import conversation` imports a module too.
             if "." not in module:
                 yield from ((f"{module}.{alias.name}", one.lineno) for alias in one.names)
+
+
+def test_the_folders_of_the_adapters_have_an_order() -> None:
+    """Folders under `adapters` import each other in one direction: storage is below all, delivery above conversation."""
+    below: dict[str, set[str]] = {}
+    for path in files_of("adapters"):
+        parts = path.relative_to(ROOT).parts
+        if len(parts) < 3:
+            continue
+        folders = {name.split(".")[1] for name, _ in imported(parsed(path), path) if name.count(".") >= 2}
+        below.setdefault(parts[1], set()).update(one for one in folders if (ROOT / "adapters" / one).is_dir())
+    order = list(TopologicalSorter({one: found - {one} for one, found in below.items()}).static_order())
+    assert below["storage"] <= {"storage"} and "delivery" not in below["conversation"]
+    assert order.index("storage") < order.index("conversation") < order.index("delivery")
 
 
 def is_for_types_only(node: ast.AST) -> bool:

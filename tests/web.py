@@ -27,10 +27,11 @@ def chats_in(
     model: ScriptedModel | None = None,
     sessions: Mapping[str, Any] | None = None,
     page: Mapping[str, Any] | None = None,
+    given: Mapping[str, object] | None = None,
     **settings: Any,
 ) -> Chats:
-    """Everything around turns, with its files in a folder."""
-    return telegram.chats_in(folder, model, sessions, web=WebSettings(port=0, **(page or {})), **settings)
+    """Everything around turns, with its files in a folder. `given`: parts in place of what would be built."""
+    return telegram.chats_in(folder, model, sessions, given, web=WebSettings(port=0, **(page or {})), **settings)
 
 
 @asynccontextmanager
@@ -38,9 +39,7 @@ async def running(
     folder: Path, model: ScriptedModel | None = None, *, real_feedback: bool = False, **settings: Any
 ) -> AsyncIterator[WebBot]:
     """The page, served until the end of the block; without feedback, unless it is asked for."""
-    chats = chats_in(folder, model, **settings)
-    if not real_feedback:
-        vars(chats)["feedback"] = None  # in place of what the property would build
+    chats = chats_in(folder, model, given={} if real_feedback else {"feedback": None}, **settings)
     async with chats.application.closing:
         await chats.begin()
         bot = web(chats)

@@ -10,10 +10,12 @@ from typing import Any
 
 import discord
 
-from adapters.chat.chat import Chat
-from adapters.chat.dispatch import Dispatch
+from adapters.conversation.chat import Chat
+from adapters.delivery.dispatch import Dispatch
+from adapters.delivery.limits import ChatLimits
+from adapters.delivery.store import ChatStore
 from adapters.discord_adapter.backfill import Backfill
-from adapters.discord_adapter.contexts import PersonLimits, PersonStore
+from adapters.discord_adapter.contexts import PersonContexts
 from adapters.discord_adapter.definitions import definitions, register
 from adapters.discord_adapter.gate import Gate
 from adapters.discord_adapter.intake import Intake
@@ -80,8 +82,9 @@ class DiscordBot:
 
     token: str
     chat: Chat
-    store: PersonStore
-    limits: PersonLimits
+    store: ChatStore
+    people: PersonContexts
+    limits: ChatLimits
     languages: DiscordLanguages
     gate: Gate
     mode: str = "thread"
@@ -140,6 +143,7 @@ class DiscordBot:
         self.intake = Intake(
             dispatch=self.dispatch,
             store=self.store,
+            people=self.people,
             screen=self.screen,
             gate=self.gate,
             reading=Reading(mode=self.mode),

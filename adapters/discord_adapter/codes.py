@@ -5,7 +5,7 @@ from __future__ import annotations
 import string
 from dataclasses import dataclass
 
-from adapters.chat.showing import Button
+from adapters.conversation.outgoing import Button
 
 LONGEST = 100
 """What Discord carries with a button."""

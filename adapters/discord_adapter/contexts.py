@@ -9,18 +9,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 
 from sqlalchemy import Connection, delete, insert, select, update
 
-from adapters.chat.feedback_port import Poll
-from adapters.chat.identity import ChatIdentity
-from adapters.chat.incoming import Incoming
-from adapters.chat.limits import ChatLimits
-from adapters.chat.receipt import Receipt
-from adapters.chat.state import ChatState
-from adapters.chat.store import ChatStore, Kept, Waiting
-from adapters.session import SessionState
+from adapters.conversation.incoming import Incoming
+from adapters.conversation.receipt import Receipt
+from adapters.conversation.state import ChatState
+from adapters.delivery.store import ChatStore, Kept
+from adapters.storage.identity import ChatIdentity
 from adapters.storage.naming import Pseudonyms
 from adapters.storage.tables import chats
 from engine.exceptions import SealBroken, StaleState
@@ -37,72 +34,55 @@ def own(identity: ChatIdentity) -> ChatIdentity:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PersonStore(ChatStore):
-    """Chats on disk, with what is the person's carried between their contexts. `begin`: a new session."""
+class PersonContexts:
+    """What is the person's, carried between their contexts. `chats`: each by itself. `begin`: a new chat."""
 
-    begin: Callable[[], SessionState]
+    chats: ChatStore
+    begin: Callable[[], ChatState]
 
-    @classmethod
-    def over(cls, store: ChatStore, begin: Callable[[], SessionState]) -> PersonStore:
-        """The same store, seen so."""
-        return cls(begin=begin, **{one.name: getattr(store, one.name) for one in fields(ChatStore)})
-
-    async def take(self, arrived: Iterable[Incoming], cursor: tuple[str, int] | None = None) -> list[Waiting]:
-        """Put messages on disk; before that, note in which threads their people have contexts."""
-        arrived = list(arrived)
+    async def noted(self, arrived: Iterable[Incoming]) -> None:
+        """Note in which threads the people of these messages have contexts."""
         threads: dict[ChatIdentity, dict[str, None]] = {}
         for one in arrived:
             if one.identity.thread:
                 threads.setdefault(own(one.identity), {})[one.identity.thread] = None
         if threads:
-            people = {person: await self.naming.of(person) for person in threads}
-            await self.database.run(lambda connection: self._note(connection, people, threads))
-        return await super().take(arrived, cursor)
+            people = {person: await self.chats.naming.of(person) for person in threads}
+            await self.chats.database.run(lambda connection: self._note(connection, people, threads))
 
-    async def load(self, identity: ChatIdentity) -> Kept:
-        """A chat's state; in a thread with consent, country and language, and that danger was told, from anywhere."""
-        kept = await super().load(identity)
+    async def loaded(self, identity: ChatIdentity, kept: Kept) -> Kept:
+        """A chat; in a thread with consent, country and language, and that danger was told, from anywhere."""
         if not identity.thread:
             return kept
-        person = (await super().load(own(identity))).state
+        person = (await self.chats.load(own(identity))).state
         if person is None or not person.consented:
             return kept
-        state = kept.state or ChatState(session=self.begin())
-        conversation = state.session.conversation
-        if person.session.conversation.danger.told is not None:
+        state = kept.state or self.begin()
+        conversation = state.conversation
+        if person.conversation.danger.told is not None:
             held = conversation.danger.held
-            conversation = replace(conversation, danger=replace(person.session.conversation.danger, held=held))
-        session = replace(
-            state.session,
-            conversation=conversation,
-            country=person.session.country,
-            language=person.session.language,
+            conversation = replace(conversation, danger=replace(person.conversation.danger, held=held))
+        state = replace(
+            state, conversation=conversation, country=person.country, language=person.language, consented=True
         )
-        return replace(kept, state=replace(state, session=session, consented=True))
+        return replace(kept, state=state)
 
-    async def finish(
-        self,
-        row: int | None,
-        identity: ChatIdentity,
-        state: ChatState | None,
-        version: int,
-        poll: tuple[str, Poll] | None = None,
-    ) -> int:
-        """Store what came of a message; consent given in a thread, and that danger was told there, are the person's."""
-        written = await super().finish(row, identity, state, version, poll)
-        if identity.thread and state is not None and state.consented:
+    async def finished(self, identity: ChatIdentity, state: ChatState) -> None:
+        """Consent given in a thread, and that danger was told there, are the person's."""
+        if identity.thread and state.consented:
             await self._consented(own(identity), state)
-        return written
 
     async def forget(self, identity: ChatIdentity) -> Receipt:
         """Erase everything of a person in this community: their own context, and that of every thread."""
         person = own(identity)
-        listed = await self.naming.of(person)
-        threads = await self.database.run(lambda connection: self._threads(connection, listed))
+        listed = await self.chats.naming.of(person)
+        threads = await self.chats.database.run(lambda connection: self._threads(connection, listed))
         names = dict.fromkeys((person, *(replace(person, thread=one) for one in threads), identity))
-        gone = [await self.erase(one) for one in names]
+        gone = [await self.chats.erase(one) for one in names]
         keys = listed.names(_THREADS)
-        await self.database.run(lambda connection: connection.execute(delete(chats).where(chats.c.chat.in_(keys))))
+        await self.chats.database.run(
+            lambda connection: connection.execute(delete(chats).where(chats.c.chat.in_(keys)))
+        )
         sums = {
             name: sum(getattr(one, name) for one in gone) for name in ("chat", "waiting", "asked", "polls", "reviews")
         }
@@ -110,40 +90,36 @@ class PersonStore(ChatStore):
 
     async def latest(self, identity: ChatIdentity) -> ChatIdentity:
         """The context in which the person was answered last: in the thread that was noted last, if there is one."""
-        person = await self.naming.of(own(identity))
-        threads = await self.database.run(lambda connection: self._threads(connection, person))
+        person = await self.chats.naming.of(own(identity))
+        threads = await self.chats.database.run(lambda connection: self._threads(connection, person))
         return replace(identity, thread=threads[-1]) if threads else identity
 
-    async def put_cursor(self, name: str, value: int) -> None:
-        """Note a number under a name, without any message."""
-        await super().take([], (name, value))
-
     async def _consented(self, person: ChatIdentity, state: ChatState) -> None:
-        kept = await super().load(person)
-        danger = replace(state.session.conversation.danger, held="")
-        known = Danger() if kept.state is None else kept.state.session.conversation.danger
+        kept = await self.chats.load(person)
+        danger = replace(state.conversation.danger, held="")
+        known = Danger() if kept.state is None else kept.state.conversation.danger
         same = danger == known or (danger.told is None and known.told is None)
         if kept.state is not None and kept.state.consented and same:
-            names = await self.naming.of(person)
-            await self.database.run(lambda connection: self._touch(connection, names))
+            names = await self.chats.naming.of(person)
+            await self.chats.database.run(lambda connection: self._touch(connection, names))
             return
-        begun = self.begin() if kept.state is None else kept.state.session
-        session = replace(
-            begun,
-            conversation=replace(begun.conversation, danger=danger),
-            country=state.session.country,
-            language=state.session.language,
+        there = kept.state or self.begin()
+        there = replace(
+            there,
+            conversation=replace(there.conversation, danger=danger),
+            country=state.country,
+            language=state.language,
+            consented=True,
         )
-        there = kept.state or ChatState(session=session)
         try:
-            await super().finish(None, person, replace(there, session=session, consented=True), kept.version)
+            await self.chats.finish(None, person, there, kept.version)
         except StaleState:  # they did something else at the same moment; consent is asked for once more
             return
 
     def _touch(self, connection: Connection, person: Pseudonyms) -> None:
         """What is the person's lives as long as the last of their threads, and so do the names of these."""
         keys = [person.present.name("chat"), *person.names(_THREADS)]
-        connection.execute(update(chats).where(chats.c.chat.in_(keys)).values(seen_hour=self._hour()))
+        connection.execute(update(chats).where(chats.c.chat.in_(keys)).values(seen_hour=self.chats.hour()))
 
     # --- The names of threads, in one row a person --------------------------------------------------------------------
 
@@ -172,7 +148,7 @@ class PersonStore(ChatStore):
 
     def _list_row(self, person: Pseudonyms, kept: Sequence[str]) -> dict[str, object]:
         sealed = person.seal(_THREADS, json.dumps(kept).encode())
-        return {"chat": person.present.name(_THREADS), "version": 1, "seen_hour": self._hour(), "sealed": sealed}
+        return {"chat": person.present.name(_THREADS), "version": 1, "seen_hour": self.chats.hour(), "sealed": sealed}
 
     def _threads(self, connection: Connection, person: Pseudonyms) -> list[str]:
         query = select(chats.c.chat, chats.c.sealed).where(chats.c.chat.in_(person.names(_THREADS)))
@@ -188,15 +164,3 @@ def _opened(person: Pseudonyms, sealed: Mapping[bytes, bytes]) -> list[str]:
             except (SealBroken, ValueError):
                 return []
     return []
-
-
-class PersonLimits(ChatLimits):
-    """Limits of a person: a new question thread does not begin a new count."""
-
-    def admit(self, incoming: Incoming, ahead: int) -> bool:
-        """Whether a message is taken, with so many of the same chat ahead of it."""
-        return super().admit(replace(incoming, identity=own(incoming.identity)), ahead)
-
-    def may_tell(self, identity: ChatIdentity) -> bool:
-        """Whether the person may be told again that they are too fast."""
-        return super().may_tell(own(identity))

@@ -9,7 +9,7 @@ from typing import Any
 
 import discord
 
-from adapters.discord_adapter.contexts import PersonStore
+from adapters.delivery.store import ChatStore
 from adapters.discord_adapter.texts import COMMANDS, LOCALES, OPTIONS, DiscordLanguages, DiscordTexts, NamedText
 
 _SLASH, _MESSAGE_MENU, _STRING = 1, 3, 3
@@ -60,7 +60,7 @@ def fingerprint(commands: Sequence[Mapping[str, Any]]) -> int:
 
 async def register(
     client: discord.Client,
-    store: PersonStore,
+    store: ChatStore,
     commands: Sequence[Mapping[str, Any]],
     *,
     again: bool = False,

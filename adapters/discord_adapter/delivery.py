@@ -1,4 +1,4 @@
-"""A showing on its way: its messages, for whom they are, and how they may still reach that person."""
+"""An outgoing message on its way: its messages, for whom they are, and how they may still reach that person."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from adapters.chat.incoming import Incoming
-from adapters.chat.showing import Showing
+from adapters.conversation.incoming import Incoming
+from adapters.conversation.outgoing import Outgoing
 
 Way = Literal["public", "token", "direct", "notice", "later", "channel", "nowhere"]
 """In the open · as the answer to an interaction · by direct message · by a button that shows it · when they come back ·
@@ -16,10 +16,10 @@ where they write."""
 
 @dataclass(kw_only=True)
 class Delivery:
-    """One showing. `ways`: those left to try; `target`: where it went in the open; `held`: None until moderation was asked."""
+    """One message. `ways`: those left to try; `target`: where it went in the open; `held`: None until moderation was asked."""
 
     incoming: Incoming
-    showing: Showing
+    outgoing: Outgoing
     ways: list[Way]
     gated: bool = True
     held: bool | None = None
@@ -57,20 +57,20 @@ class Piece:
 
 @dataclass(frozen=True, kw_only=True)
 class Routes:
-    """Which ways a showing has. `open`: answers are shown to everybody in the channel."""
+    """Which ways an outgoing message has. `open`: answers are shown to everybody in the channel."""
 
     open: bool
     now: float = field(default=0.0)
 
-    def ways(self, incoming: Incoming, showing: Showing) -> list[Way]:
+    def ways(self, incoming: Incoming, outgoing: Outgoing) -> list[Way]:
         """The ways in order of what is best for the person."""
         answerable = bool(incoming.place.get("token")) and float(incoming.place.get("until") or 0) > self.now
         token: list[Way] = ["token"] if answerable else []
         if incoming.identity.chat == "dm":
             return [*token, "channel"]
-        if self.open and not for_one_alone(incoming, showing):
+        if self.open and not for_one_alone(incoming, outgoing):
             return ["public", *token, "direct", "notice"]
-        if showing.unnamed:  # a notice with a button says for whom it is
+        if outgoing.unnamed:  # a notice with a button says for whom it is
             return [*token, "direct", "later"]
         if answerable:
             return ["token", "direct", "notice"]
@@ -79,10 +79,10 @@ class Routes:
         return ["notice", "direct"]
 
 
-def for_one_alone(incoming: Incoming, showing: Showing) -> bool:
-    """Whether nobody else may see a showing.
+def for_one_alone(incoming: Incoming, outgoing: Outgoing) -> bool:
+    """Whether nobody else may see an outgoing message.
 
     An answer with the line of contacts below it is among them: in the open, that line would be a label.
     """
-    worried = showing.turn is not None and showing.turn.is_private
-    return showing.private or showing.referral or worried or bool(incoming.place.get("quiet"))
+    worried = outgoing.turn is not None and outgoing.turn.is_private
+    return outgoing.private or outgoing.referral or worried or bool(incoming.place.get("quiet"))

@@ -11,10 +11,10 @@ from typing import Any, Protocol, TypeAlias
 
 import discord
 
-from adapters.chat.incoming import Incoming
-from adapters.chat.showing import Showing
+from adapters.conversation.incoming import Incoming
+from adapters.conversation.outgoing import Outgoing
 
-Release: TypeAlias = Callable[[Incoming, Showing | None], Awaitable[None]]
+Release: TypeAlias = Callable[[Incoming, Outgoing | None], Awaitable[None]]
 """Shows a held answer, as it is given, where its question came from; None: nobody approved it, the asker is told so."""
 
 
@@ -45,7 +45,7 @@ class Gate(Protocol):
         """Whether the bot answers somebody with these roles in this place. Direct messages are not asked about."""
         ...
 
-    async def held(self, incoming: Incoming, showing: Showing) -> bool:
+    async def held(self, incoming: Incoming, outgoing: Outgoing) -> bool:
         """Whether an answer waits for approval; the asker is then told so, and `release` is called later.
 
         Asked of every answer that others would see, never of the crisis referral nor of what is for one person alone.
@@ -80,7 +80,7 @@ class OpenGate:
         """Whether the place is among the allowed ones; anybody may ask."""
         return not self.channels or bool(self.channels & where.places)
 
-    async def held(self, incoming: Incoming, showing: Showing) -> bool:
+    async def held(self, incoming: Incoming, outgoing: Outgoing) -> bool:
         """Never."""
         return False
 

@@ -12,14 +12,14 @@ from datetime import UTC, datetime
 import discord
 from discord import app_commands
 
-from adapters.chat.dispatch import Dispatch
-from adapters.chat.identity import ChatIdentity
-from adapters.chat.incoming import Incoming
-from adapters.chat.screen import Gone
-from adapters.chat.showing import Showing
-from adapters.chat.texts import ChatTexts
-from adapters.chat.voting import Vote
-from adapters.discord_adapter.contexts import PersonStore
+from adapters.conversation.incoming import Incoming
+from adapters.conversation.outgoing import Outgoing
+from adapters.conversation.texts import ChatTexts
+from adapters.delivery.dispatch import Dispatch
+from adapters.delivery.screen import Gone
+from adapters.delivery.store import ChatStore
+from adapters.delivery.votes import Vote
+from adapters.discord_adapter.contexts import PersonContexts
 from adapters.discord_adapter.gate import Gate
 from adapters.discord_adapter.plain import plain
 from adapters.discord_adapter.reading import (
@@ -37,6 +37,7 @@ from adapters.discord_adapter.reading import (
 from adapters.discord_adapter.screen import DiscordScreen
 from adapters.discord_adapter.texts import DiscordLanguages
 from adapters.discord_adapter.threads import Asker, Threads
+from adapters.storage.identity import ChatIdentity
 from engine.exceptions import StorageError
 
 STORE_SECONDS = 0.5
@@ -63,7 +64,8 @@ class Intake:
     """Takes interactions and messages in. `listens`: messages in allowed channels need no mention."""
 
     dispatch: Dispatch
-    store: PersonStore
+    store: ChatStore
+    people: PersonContexts
     screen: DiscordScreen
     gate: Gate
     reading: Reading
@@ -151,7 +153,7 @@ class Intake:
     async def _taken(self, incoming: Incoming) -> None:
         """Put one on disk, together with all others that have just arrived: in a rush, one transaction serves many."""
         if incoming.command in ABOUT_THE_LAST and incoming.about is None and not incoming.identity.thread:
-            incoming = replace(incoming, identity=await self.store.latest(incoming.identity))
+            incoming = replace(incoming, identity=await self.people.latest(incoming.identity))
         stored: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._batch.append((incoming, stored))
         if self._storing is None or self._storing.done():
@@ -180,7 +182,7 @@ class Intake:
             known = len(self._batch)
             await asyncio.sleep(GATHER_PAUSE)
 
-    async def _refusal(self, seat: Seat, incoming: Incoming) -> Showing | None:
+    async def _refusal(self, seat: Seat, incoming: Incoming) -> Outgoing | None:
         """What is said in place of an answer while paused, and where the bot does not answer; help is never refused."""
         if incoming.command in ALWAYS:
             return None
@@ -189,16 +191,16 @@ class Intake:
             return None
         chat, said = self.dispatch.chat, self.languages.choose(self.dispatch.chat.languages.known(incoming.language))
         state = chat.start(incoming)
-        urgent = None if incoming.command else await chat.session.referral_now(state.session, incoming.text)
+        urgent = None if incoming.command else await chat.turns.referral_now(state, incoming.text)
         if urgent is not None:
-            return Showing(text=urgent.text, referral=True, private=True)
+            return urgent
         if elsewhere:
-            return Showing(text=said.not_here, private=True)
-        return Showing(text=said.paused.format(emergency=chat.pages.emergency(state)), private=True)
+            return Outgoing(text=said.not_here, private=True)
+        return Outgoing(text=said.paused.format(emergency=chat.pages.emergency(state)), private=True)
 
-    async def _tell(self, incoming: Incoming, showing: Showing) -> None:
+    async def _tell(self, incoming: Incoming, outgoing: Outgoing) -> None:
         with suppress(Gone):
-            await self.screen.tell(incoming, showing)
+            await self.screen.tell(incoming, outgoing)
 
     async def _form(self, interaction: discord.Interaction, seat: Seat, form: Form) -> None:
         said = self.languages.choose(self.dispatch.chat.languages.known(str(interaction.locale.value))).modal
@@ -234,8 +236,8 @@ class Intake:
             await self._incoming(interaction, Seat(where=None, roles=frozenset()), incoming)
             return
         await self._acknowledge(interaction, incoming)
-        for asked, showing in waiting:
-            await self._tell(replace(asked, place=place), showing)
+        for asked, outgoing in waiting:
+            await self._tell(replace(asked, place=place), outgoing)
 
     def _choices(self, interaction: discord.Interaction, suggest: Suggest) -> list[app_commands.Choice[str]]:
         chat, typed = self.dispatch.chat, suggest.typed.casefold().split()
@@ -246,7 +248,7 @@ class Intake:
             sources = pages.assistant(state).knowledge.sources.values()
             offered = [(one.title, one.id) for one in sources]
         elif suggest.command == "country":
-            offered = [(name, code) for code, name in chat.session.referrals.offered(state.session.language).items()]
+            offered = [(name, code) for code, name in pages.referrals.offered(state.language).items()]
         elif suggest.command == "language":
             offered = [(one.language, code) for code, one in chat.languages.texts.items()]
         found = [one for one in offered if all(word in " ".join(one).casefold() for word in typed)]

@@ -133,7 +133,7 @@ class Commands:
     # --- Looking ----------------------------------------------------------------------------------------------------
 
     async def _status(self, said: ModerationTexts) -> str:
-        now = self.moderation.standings.now
+        now = self.moderation.status_store.now
         return said.moderators.status.format(
             state=said.moderators.paused if now.paused else said.moderators.answering,
             mode=said.names.modes[now.mode],

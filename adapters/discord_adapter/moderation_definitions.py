@@ -7,7 +7,7 @@ from typing import Any
 
 from adapters.discord_adapter.texts import LOCALES
 from adapters.moderation.policy import Mode
-from adapters.moderation.rechecking import LONGEST_QUESTION
+from adapters.moderation.rechecks import LONGEST_QUESTION
 from adapters.moderation.texts import CommandTexts, ModerationTexts, OptionTexts
 
 _SUBCOMMAND, _STRING, _INTEGER, _BOOLEAN, _CHANNEL = 1, 3, 4, 5, 7

@@ -11,9 +11,9 @@ from typing import Any
 import discord
 
 from adapters.discord_adapter.plain import MESSAGE, label, messages, plain
-from adapters.moderation.asked import as_shown
 from adapters.moderation.moderation import Moderation
 from adapters.moderation.posts import Post
+from adapters.moderation.redaction import as_shown
 from adapters.moderation.reviews import Outcome, Review
 from adapters.moderation.texts import ModerationTexts
 

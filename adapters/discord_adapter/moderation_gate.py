@@ -13,10 +13,10 @@ from typing import Any
 
 import discord
 
-from adapters.chat.dispatch import Dispatch
-from adapters.chat.incoming import Incoming
-from adapters.chat.showing import Showing
-from adapters.chat.texts import Languages
+from adapters.conversation.incoming import Incoming
+from adapters.conversation.outgoing import Outgoing
+from adapters.conversation.texts import Languages
+from adapters.delivery.dispatch import Dispatch
 from adapters.discord_adapter.gate import Release, Where
 from adapters.discord_adapter.moderation_buttons import Buttons
 from adapters.discord_adapter.moderation_commands import Commands, choices
@@ -76,14 +76,14 @@ class ModerationGate:
     @property
     def paused(self) -> bool:
         """Whether moderators have paused the bot; from memory."""
-        return self.moderation.standings.now.paused
+        return self.moderation.status_store.now.paused
 
     def allowed(self, where: Where, roles: frozenset[int]) -> bool:
         """Whether the bot answers somebody with these roles in this place; moderators' own channel is not such a place."""
         here = self.admission.place(where.channel, where.parent, category=where.category)
         return here and self.channel not in where.places and self.admission.person(roles)
 
-    async def held(self, incoming: Incoming, showing: Showing) -> bool:
+    async def held(self, incoming: Incoming, outgoing: Outgoing) -> bool:
         """Never: the chat itself has held back what waits, before it was remembered as said."""
         return False
 

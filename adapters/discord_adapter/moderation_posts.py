@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 
 import discord
 
-from adapters.chat.texts import Languages
+from adapters.conversation.texts import Languages
 from adapters.discord_adapter.moderation_definitions import MOST_HOURS
 from adapters.discord_adapter.moderation_desk import DiscordDesk
 from adapters.discord_adapter.plain import messages, plain

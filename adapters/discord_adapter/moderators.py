@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 
 import discord
 
-from adapters.chat.screen import NotNow
-from adapters.chat.showing import Showing
+from adapters.conversation.outgoing import Outgoing
+from adapters.delivery.screen import NotNow
 from adapters.discord_adapter.texts import DiscordTexts
 from adapters.discord_adapter.wire import Missing, Refused, TokenOver, Unfit, Wire
 
@@ -61,9 +61,9 @@ class Moderators:
     _shown: int = 0
     _before: int = 0
 
-    def shown(self, showing: Showing) -> None:
+    def shown(self, outgoing: Outgoing) -> None:
         """Something was shown to somebody: whom and where it was does not come this far."""
-        urgent = showing.turn is not None and showing.turn.help.replaces
+        urgent = outgoing.turn is not None and outgoing.turn.help.replaces
         if self.crisis_notes and self.channel is not None and urgent:
             self._shown += 1
 

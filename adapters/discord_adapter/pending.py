@@ -7,31 +7,31 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from adapters.chat.identity import ChatIdentity
-from adapters.chat.incoming import Incoming
-from adapters.chat.showing import Showing
+from adapters.conversation.incoming import Incoming
+from adapters.conversation.outgoing import Outgoing
 from adapters.discord_adapter.contexts import own
+from adapters.storage.identity import ChatIdentity
 
 _PEOPLE = 1000
 _EACH = 5
 _SECONDS = 86_400.0
 
-Waiting = tuple[Incoming, Showing]
+Waiting = tuple[Incoming, Outgoing]
 
 
 @dataclass(kw_only=True)
 class Pending:
-    """Showings by person, in memory only; after a restart, or a day, the button begins anew."""
+    """Outgoing messages by person, in memory only; after a restart, or a day, the button begins anew."""
 
     clock: Callable[[], float] = time.monotonic
     _kept: OrderedDict[ChatIdentity, list[Waiting]] = field(default_factory=OrderedDict)
     _since: dict[ChatIdentity, float] = field(default_factory=dict)
 
-    def add(self, incoming: Incoming, showing: Showing) -> None:
-        """Keep a showing until its person presses the button, or does anything else."""
+    def add(self, incoming: Incoming, outgoing: Outgoing) -> None:
+        """Keep an outgoing message until its person presses the button, or does anything else."""
         person = own(incoming.identity)
         waiting = self._kept.setdefault(person, [])
-        waiting.append((incoming, showing))
+        waiting.append((incoming, outgoing))
         del waiting[:-_EACH]
         self._kept.move_to_end(person)
         self._since[person] = self.clock()
@@ -46,9 +46,9 @@ class Pending:
     def take_unnamed(self, identity: ChatIdentity) -> list[Waiting]:
         """What waits for a person without any button that would tell others of it."""
         waiting = self.take(identity)
-        for incoming, showing in waiting:
-            if not showing.unnamed:
-                self.add(incoming, showing)
+        for incoming, outgoing in waiting:
+            if not outgoing.unnamed:
+                self.add(incoming, outgoing)
         return [one for one in waiting if one[1].unnamed]
 
     def drop(self, identity: ChatIdentity) -> None:

@@ -10,13 +10,13 @@ from typing import Any, TypeAlias
 import discord
 from discord import InteractionType
 
-from adapters.chat.identity import ChatIdentity
-from adapters.chat.incoming import Incoming
-from adapters.chat.voting import Vote
+from adapters.conversation.incoming import Incoming
+from adapters.delivery.votes import Vote
 from adapters.discord_adapter.codes import Code
 from adapters.discord_adapter.gate import Where
 from adapters.discord_adapter.texts import COMMANDS
 from adapters.discord_adapter.threads import Asker
+from adapters.storage.identity import ChatIdentity
 
 PLATFORM = "discord"
 TOKEN_SECONDS = 14 * 60

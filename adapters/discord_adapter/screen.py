@@ -1,4 +1,4 @@
-"""Showings as Discord messages: what is for one person alone is shown to nobody else, whatever the way.
+"""Outgoing messages as Discord messages: what is for one person alone is shown to nobody else, whatever the way.
 
 Answers to questions go where the operator wants them: a thread a question, a reply, or to the person alone. The crisis
 referral, the disclaimer and everything else private go ephemerally. Where a mention leaves no way for that, a line that is
@@ -19,11 +19,11 @@ from pathlib import Path
 
 import discord
 
-from adapters.chat.chat import Chat
-from adapters.chat.feedback_port import Poll
-from adapters.chat.incoming import Incoming
-from adapters.chat.screen import Gone, NotNow
-from adapters.chat.showing import Button, Picture, Showing
+from adapters.conversation.chat import Chat
+from adapters.conversation.feedback_port import Poll
+from adapters.conversation.incoming import Incoming
+from adapters.conversation.outgoing import Button, Outgoing, Picture
+from adapters.delivery.screen import Gone, NotNow
 from adapters.discord_adapter.codes import Code
 from adapters.discord_adapter.delivery import Delivery, Piece, Routes
 from adapters.discord_adapter.gate import Gate
@@ -56,27 +56,27 @@ class DiscordScreen:
     now: Callable[[], float] = time.time
     typing_seconds: float = TYPING_SECONDS
 
-    # --- A showing in messages ----------------------------------------------------------------------------------------
+    # --- An outgoing message in messages ----------------------------------------------------------------------------------------
 
-    def parts(self, incoming: Incoming, showing: Showing) -> Sequence[Piece]:
+    def parts(self, incoming: Incoming, outgoing: Outgoing) -> Sequence[Piece]:
         """Pictures first, then the text in pieces, the buttons under the last one; a structured question as buttons."""
         routes = Routes(open=self.mode != "ephemeral" or bool(incoming.place.get("in_thread")), now=self.now())
-        delivery = Delivery(incoming=incoming, showing=showing, ways=routes.ways(incoming, showing))
-        if showing.brief and incoming.identity.chat != "dm" and delivery.way == "notice":
+        delivery = Delivery(incoming=incoming, outgoing=outgoing, ways=routes.ways(incoming, outgoing))
+        if outgoing.brief and incoming.identity.chat != "dm" and delivery.way == "notice":
             return ()  # a word in between, which nobody needs to press a button for
-        if showing.erased:
+        if outgoing.erased:
             self.pending.drop(incoming.identity)
-        pieces = [one for picture in showing.pictures for one in _pictured(delivery, picture)]
+        pieces = [one for picture in outgoing.pictures for one in _pictured(delivery, picture)]
         before = self._addressed(delivery)
-        found = messages(showing.text, showing.title, len(before))
+        found = messages(outgoing.text, outgoing.title, len(before))
         if found and not pieces:
             found[0] = before + found[0]
         pieces += [Piece(delivery=delivery, content=one) for one in found]
-        if showing.poll is not None:
-            pieces.append(self._question(delivery, showing.poll))
-        elif pieces and showing.buttons:
+        if outgoing.poll is not None:
+            pieces.append(self._question(delivery, outgoing.poll))
+        elif pieces and outgoing.buttons:
             identity = incoming.identity
-            pieces[-1].rows = coded(showing.buttons, delivery.user, identity.thread)
+            pieces[-1].rows = coded(outgoing.buttons, delivery.user, identity.thread)
         if pieces:
             pieces[0].first = True
         return pieces
@@ -121,8 +121,8 @@ class DiscordScreen:
     async def _held(self, delivery: Delivery) -> bool:
         """Whether moderators look at it first; asked once, and never about what is for one person alone."""
         if delivery.held is None:
-            asked = delivery.gated and delivery.way == "public" and delivery.showing.turn is not None
-            delivery.held = asked and await self.gate.held(delivery.incoming, delivery.showing)
+            asked = delivery.gated and delivery.way == "public" and delivery.outgoing.turn is not None
+            delivery.held = asked and await self.gate.held(delivery.incoming, delivery.outgoing)
         return delivery.held
 
     async def _sent(self, part: Piece) -> bool:
@@ -200,17 +200,17 @@ class DiscordScreen:
 
     def _title(self, delivery: Delivery) -> str:
         """What an answer is about, in the words of its source: never in those of the person."""
-        turn = delivery.showing.turn
+        turn = delivery.outgoing.turn
         if turn is None or not turn.reply.citations:
             return ""
-        knowledge = self.chat.session.engine.assistants[turn.conversation.assistant].knowledge
+        knowledge = self.chat.engine.assistants[turn.conversation.assistant].knowledge
         source = knowledge.get(turn.reply.citations[0])
         return source.title if source is not None else ""
 
     async def _noticed(self, part: Piece) -> None:
         """The line that is always the same, with the button; the referral by direct message as well, if that is open."""
         delivery = part.delivery
-        if delivery.showing.referral and delivery.ways[-1] == "direct":
+        if delivery.outgoing.referral and delivery.ways[-1] == "direct":
             try:
                 channel = await self.wire.direct(delivery.user)
                 await self.wire.post(channel, part.content, rows=part.rows)
@@ -224,23 +224,23 @@ class DiscordScreen:
         text = said.for_you.format(person=f"<@{delivery.user}>", emergency=plain(emergency))
         show = Code(owner=delivery.user, context=incoming.identity.thread, command="open").custom_id()
         await self.wire.post(delivery.place("channel"), text, rows=[[(said.show_me, show)]])
-        self.pending.add(incoming, delivery.showing)
+        self.pending.add(incoming, delivery.outgoing)
         delivery.noticed = True
 
     def _kept(self, delivery: Delivery) -> None:
         """No way to this person alone is open now: it is shown as soon as they use the bot again."""
         if not delivery.noticed:
-            self.pending.add(delivery.incoming, delivery.showing)
+            self.pending.add(delivery.incoming, delivery.outgoing)
         delivery.noticed = True
 
     async def _later(self, incoming: Incoming) -> None:
         """They have come back: show what could not be shown to them before, below what they came for."""
         if incoming.identity.chat == "dm":
             return
-        for asked, showing in self.pending.take_unnamed(incoming.identity):
+        for asked, outgoing in self.pending.take_unnamed(incoming.identity):
             place = {**incoming.place, "thinking": None, "quiet": 1}
             with suppress(Gone):
-                await self.tell(replace(asked, place=place), showing)
+                await self.tell(replace(asked, place=place), outgoing)
 
     # --- What goes wrong ----------------------------------------------------------------------------------------------
 
@@ -272,9 +272,9 @@ class DiscordScreen:
 
     # --- Lines of our own ---------------------------------------------------------------------------------------------
 
-    async def tell(self, incoming: Incoming, showing: Showing, *, gated: bool = True) -> None:
+    async def tell(self, incoming: Incoming, outgoing: Outgoing, *, gated: bool = True) -> None:
         """Show something outside a chat's line, waiting when Discord asks for that; raises Gone."""
-        for part in self.parts(incoming, showing):
+        for part in self.parts(incoming, outgoing):
             part.delivery.gated = gated
             for _ in range(20):
                 try:
@@ -284,17 +284,17 @@ class DiscordScreen:
                     await asyncio.sleep(wait.seconds)
 
     async def _line(self, incoming: Incoming, text: str) -> None:
-        await self.tell(incoming, Showing(text=text, private=True))
+        await self.tell(incoming, Outgoing(text=text, private=True))
 
-    async def release(self, incoming: Incoming, showing: Showing | None) -> None:
+    async def release(self, incoming: Incoming, outgoing: Outgoing | None) -> None:
         """Show an answer that was held, or say honestly that nobody approved it."""
         with suppress(Gone):
-            if showing is None:
+            if outgoing is None:
                 await self._line(incoming, self.languages.choose(self._code(incoming)).not_approved)
             else:
                 # What was ephemeral has been told; the answer itself is for everybody.
                 place = {**incoming.place, "thinking": None}
-                await self.tell(replace(incoming, place=place), showing, gated=False)
+                await self.tell(replace(incoming, place=place), outgoing, gated=False)
 
     @asynccontextmanager
     async def busy(self, incoming: Incoming) -> AsyncIterator[None]:
@@ -326,8 +326,8 @@ class DiscordScreen:
         return self.languages.choose(self._language(delivery))
 
     def _language(self, delivery: Delivery) -> str | None:
-        state = delivery.showing.state
-        chosen = None if state is None else state.session.language
+        state = delivery.outgoing.state
+        chosen = None if state is None else state.language
         return chosen or self._code(delivery.incoming)
 
     def _code(self, incoming: Incoming) -> str | None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import discord
 
-from adapters.discord_adapter.contexts import PersonStore
+from adapters.delivery.store import ChatStore
 from adapters.discord_adapter.definitions import register
 from adapters.discord_adapter.moderators import needed
 from engine.exceptions import ConfigurationError
@@ -24,7 +24,7 @@ def invite_link(application: int, mode: str) -> str:
 class Setup:
     """What is to be set up. `places`: channels and categories the bot is to answer in; none: all it sees."""
 
-    store: PersonStore
+    store: ChatStore
     commands: Sequence[Mapping[str, Any]]
     mode: str
     listen: bool

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 
 import discord
 
-from adapters.chat.identity import ChatIdentity
 from adapters.discord_adapter.codes import Code
+from adapters.storage.identity import ChatIdentity
 
 _REMEMBERED = 2000
 _SECONDS = 3600.0

@@ -8,9 +8,9 @@ from random import Random
 
 from sqlalchemy import Connection, delete, func, select
 
-from adapters.chat.identity import ChatIdentity
 from adapters.feedback.questions import Policy, Question
 from adapters.storage.database import Database
+from adapters.storage.identity import ChatIdentity
 from adapters.storage.naming import Naming
 from adapters.storage.tables import asked, events
 from adapters.storage.upserting import upsert

@@ -9,13 +9,13 @@ from datetime import date
 from random import Random
 
 from adapters import weeks
-from adapters.chat.feedback_port import Poll
-from adapters.chat.identity import ChatIdentity
-from adapters.chat.state import Answered, ChatState
+from adapters.conversation.feedback_port import Poll
+from adapters.conversation.state import Answered, ChatState
 from adapters.feedback.asking import AskedDays, Moment, answered_in, may_ask, next_question
 from adapters.feedback.events import AllowList, FeedbackEvent
 from adapters.feedback.questions import Question, Questions
 from adapters.feedback.sinks import Forwarding
+from adapters.storage.identity import ChatIdentity
 from engine.exceptions import EventRefused, StorageError
 from engine.types import UrgencyLevel
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from adapters.moderation.posts import Post, holds_a_phone_number
-from adapters.moderation.rechecking import Recheck
+from adapters.moderation.rechecks import Recheck
 from adapters.moderation.reviews import new_id
 from engine.agent.protocol import AgentTask
 from engine.attempt import Assistant

@@ -7,13 +7,16 @@ import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from adapters.conversation.turns import Turns
 from adapters.moderation.audit import Action, AuditLog, Entry, Target, tally
+from adapters.moderation.chat_moderator import ChatModerator, MemberNotices
 from adapters.moderation.drafting import Drafting
 from adapters.moderation.posts import PostStore
-from adapters.moderation.rechecking import Recheck
+from adapters.moderation.rechecks import Recheck
 from adapters.moderation.review_queue import ReviewQueue
-from adapters.moderation.standing import Standing, Standings
+from adapters.moderation.status import ModerationStatus, StatusStore
 from adapters.moderation.texts import MemberTexts, ModerationTexts
+from adapters.texts import ByLanguage
 from engine.engine import Engine
 from engine.exceptions import StorageError
 
@@ -27,7 +30,7 @@ class Moderation:
     """The parts. `language`: of what a whole channel reads."""
 
     engine: Engine
-    standings: Standings
+    status_store: StatusStore
     queue: ReviewQueue
     posts: PostStore
     drafting: Drafting
@@ -37,9 +40,20 @@ class Moderation:
     language: str = "en"
 
     @property
-    def members(self) -> Mapping[str, MemberTexts]:
+    def members(self) -> ByLanguage[MemberTexts]:
         """What members are told, by language."""
-        return {language: one.members for language, one in self.texts.items()}
+        return ByLanguage(texts={one: texts.members for one, texts in self.texts.items()}, default=self.language)
+
+    @property
+    def notices(self) -> MemberNotices:
+        """What the chat's pages say of moderators."""
+        return MemberNotices(status_store=self.status_store, members=self.members, minutes=self.queue.minutes)
+
+    def over(self, turns: Turns) -> ChatModerator:
+        """What looks at the answers of a chat."""
+        return ChatModerator(
+            pages=turns.pages, turns=turns, status_store=self.status_store, queue=self.queue, members=self.members
+        )
 
     def said(self, language: str | None = None) -> ModerationTexts:
         """The texts in a language, in the channel's where there are none."""
@@ -47,14 +61,14 @@ class Moderation:
 
     # --- What holds -------------------------------------------------------------------------------------------------
 
-    def change(self, action: Action, target: Target, moderator: str, **changes: object) -> Standing:
+    def change(self, action: Action, target: Target, moderator: str, **changes: object) -> ModerationStatus:
         """Let something hold at once; `save` writes it."""
         self.audit.note(action, target, moderator)
-        return self.standings.change(**changes)
+        return self.status_store.change(**changes)
 
     async def save(self) -> bool:
         """Write what is not written yet; whether all of it is. Raises nothing."""
-        written, noted = await self.standings.save(), await self.audit.save()
+        written, noted = await self.status_store.save(), await self.audit.save()
         return written and noted
 
     def blockable(self) -> dict[str, str]:
@@ -72,7 +86,7 @@ class Moderation:
 
     def blocked(self) -> list[str]:
         """What is blocked now, as people call it."""
-        names, now = self.blockable(), self.standings.now
+        names, now = self.blockable(), self.status_store.now
         ids = (*(f"topic:{one}" for one in now.topics), *(f"source:{one}" for one in now.sources))
         return [names.get(one, one.partition(":")[2]) for one in ids]
 
@@ -80,7 +94,7 @@ class Moderation:
         """Block one of `blockable`, or allow it again."""
         kind, _, name = what.partition(":")
         field, target = ("topics", Target.TOPIC) if kind == "topic" else ("sources", Target.SOURCE)
-        held = [one for one in getattr(self.standings.now, field) if one != name]
+        held = [one for one in getattr(self.status_store.now, field) if one != name]
         changes = {field: tuple(held if remove else [*held, name])}
         self.change(Action.UNBLOCK if remove else Action.BLOCK, target, moderator, **changes)
 

@@ -13,10 +13,10 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from adapters.chat.identity import ChatIdentity
-from adapters.chat.incoming import Incoming
+from adapters.conversation.incoming import Incoming
 from adapters.moderation.audit import Action, AuditLog, Target
 from adapters.moderation.reviews import Decided, Outcome, Review, ReviewStore
+from adapters.storage.identity import ChatIdentity
 from engine.exceptions import StorageError
 
 DECIDED = "decided"

@@ -13,12 +13,12 @@ from enum import StrEnum
 from pydantic import TypeAdapter, ValidationError
 from sqlalchemy import Connection, delete, insert, select, update
 
-from adapters.chat.identity import ChatIdentity
-from adapters.chat.incoming import Incoming
-from adapters.chat.showing import Button, Picture
-from adapters.chat.state import Answered
+from adapters.conversation.incoming import Incoming
+from adapters.conversation.outgoing import Button, Picture
+from adapters.conversation.state import Answered
 from adapters.moderation.policy import Reason
 from adapters.storage.database import Database
+from adapters.storage.identity import ChatIdentity
 from adapters.storage.naming import Naming, Pseudonyms
 from adapters.storage.sealing import Seal
 from adapters.storage.tables import reviews

@@ -16,7 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
-from adapters.chat.identity import ChatIdentity
+from adapters.storage.identity import ChatIdentity
 from adapters.storage.sealing import Keyring, Secret
 from engine.exceptions import SealBroken
 

@@ -15,14 +15,14 @@ from starlette.routing import Route
 from telegram.error import BadRequest, InvalidToken, RetryAfter, TelegramError
 from telegram.ext import ExtBot
 
-from adapters.chat.chat import Chat
-from adapters.chat.dispatch import Dispatch
-from adapters.chat.limits import ChatLimits
-from adapters.chat.store import ChatStore
-from adapters.telegram_adapter.asking import asking
+from adapters.conversation.chat import Chat
+from adapters.delivery.dispatch import Dispatch
+from adapters.delivery.limits import ChatLimits
+from adapters.delivery.store import ChatStore
 from adapters.telegram_adapter.intake import Intake, wait
 from adapters.telegram_adapter.polling import POLL_SECONDS, Polling
 from adapters.telegram_adapter.screen import TelegramScreen
+from adapters.telegram_adapter.transport import transport
 from adapters.telegram_adapter.updates import ALLOWED, Me
 from adapters.telegram_adapter.webhook import Webhook
 from engine.exceptions import ConfigurationError
@@ -52,7 +52,7 @@ def make_bot(token: str, base_url: str = "") -> ExtBot[Any]:
     kwargs: dict[str, Any] = {"base_url": base_url} if base_url else {}
     if not _TOKEN.fullmatch(token.strip()):
         raise _wrong_token("This cannot be a Telegram token: one is a number, a colon, and letters after it.")
-    return ExtBot(token.strip(), request=asking(_CONNECTIONS, pool_seconds=30.0), **kwargs)
+    return ExtBot(token.strip(), request=transport(_CONNECTIONS, pool_seconds=30.0), **kwargs)
 
 
 @asynccontextmanager
@@ -109,7 +109,7 @@ class TelegramBot:
             deliveries=self.deliveries,
             slow_after=self.slow_after,
         )
-        self._updates = asking(1)
+        self._updates = transport(1)
         self._webhook: Webhook | None = None
 
     @property

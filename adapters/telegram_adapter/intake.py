@@ -12,10 +12,10 @@ from typing import Any
 from telegram.error import TelegramError
 from telegram.ext import ExtBot
 
-from adapters.chat.dispatch import Dispatch
-from adapters.chat.incoming import Incoming
-from adapters.chat.store import ChatStore
-from adapters.chat.voting import Vote
+from adapters.conversation.incoming import Incoming
+from adapters.delivery.dispatch import Dispatch
+from adapters.delivery.store import ChatStore
+from adapters.delivery.votes import Vote
 from adapters.telegram_adapter.updates import PLATFORM, Left, Me, Meaning, NotYours, read
 from engine.exceptions import StorageError
 

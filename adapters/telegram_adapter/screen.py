@@ -1,4 +1,4 @@
-"""Showings as Telegram messages: plain text and entities, never markup that a text could break out of."""
+"""Outgoing messages as Telegram messages: plain text and entities, never markup that a text could break out of."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from telegram.constants import ChatAction, MessageLimit
 from telegram.error import BadRequest, ChatMigrated, Forbidden, InvalidToken, RetryAfter, TelegramError
 from telegram.ext import ExtBot
 
-from adapters.chat.incoming import Incoming
-from adapters.chat.screen import Gone, NotNow
-from adapters.chat.showing import Button, Showing
-from adapters.chat.splitting import split_text, utf16_units
+from adapters.conversation.incoming import Incoming
+from adapters.conversation.outgoing import Button, Outgoing
+from adapters.delivery.screen import Gone, NotNow
+from adapters.delivery.splitting import split_text, utf16_units
 
 TYPING_SECONDS = 4.0
 """Telegram shows that somebody is typing for five seconds at a time."""
@@ -60,17 +60,17 @@ class TelegramScreen:
     typing_seconds: float = TYPING_SECONDS
     typing_at_once: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(TYPING_AT_ONCE))
 
-    def parts(self, incoming: Incoming, showing: Showing) -> Sequence[Message]:
+    def parts(self, incoming: Incoming, outgoing: Outgoing) -> Sequence[Message]:
         """Pictures first, then the text in pieces, the buttons under the last one; a poll stands alone."""
-        if showing.brief and incoming.command == "thumb" and incoming.place.get("callback"):
-            return [Message(method="toast", content={"id": incoming.place["callback"], "text": showing.text})]
+        if outgoing.brief and incoming.command == "thumb" and incoming.place.get("callback"):
+            return [Message(method="toast", content={"id": incoming.place["callback"], "text": outgoing.text})]
         where = _where(incoming)
-        found = [one for picture in showing.pictures for one in _picture(where, picture.path, picture.text)]
-        found += [Message(method="text", content={**where, **one}) for one in _texts(showing)]
-        if showing.poll is not None:
-            found.append(_poll(where, showing.poll.text, [text for _, text in showing.poll.options]))
-        elif found and showing.buttons:
-            found[-1].content["reply_markup"] = keyboard(showing.buttons)
+        found = [one for picture in outgoing.pictures for one in _picture(where, picture.path, picture.text)]
+        found += [Message(method="text", content={**where, **one}) for one in _texts(outgoing)]
+        if outgoing.poll is not None:
+            found.append(_poll(where, outgoing.poll.text, [text for _, text in outgoing.poll.options]))
+        elif found and outgoing.buttons:
+            found[-1].content["reply_markup"] = keyboard(outgoing.buttons)
         if incoming.command == "thumb" and incoming.place.get("callback"):
             found.insert(0, Message(method="toast", content={"id": incoming.place["callback"], "text": ""}))
         return found
@@ -186,10 +186,10 @@ def plain(text: str) -> str:
     return _MENTION.sub("@\N{WORD JOINER}", text)
 
 
-def _texts(showing: Showing) -> list[dict[str, Any]]:
+def _texts(outgoing: Outgoing) -> list[dict[str, Any]]:
     """The text in pieces; a title is set in bold, if it stands at the beginning."""
-    pieces: list[dict[str, Any]] = [{"text": one} for one in split_text(plain(showing.text), _TEXT, utf16_units)]
-    title = plain(showing.title)
+    pieces: list[dict[str, Any]] = [{"text": one} for one in split_text(plain(outgoing.text), _TEXT, utf16_units)]
+    title = plain(outgoing.title)
     if pieces and title and pieces[0]["text"].startswith(title):
         bold = MessageEntity(type=MessageEntity.BOLD, offset=0, length=utf16_units(title))
         pieces[0]["entities"] = [bold]

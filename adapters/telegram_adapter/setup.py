@@ -7,7 +7,7 @@ from typing import Any
 from telegram import BotCommand, BotCommandScopeAllGroupChats, BotCommandScopeAllPrivateChats
 from telegram.ext import ExtBot
 
-from adapters.chat.texts import ChatTexts, Languages
+from adapters.conversation.texts import ChatTexts, Languages
 
 IN_GROUPS = ("ask", "topics", "source", "crisis", "whocanread", "privacy", "forget")
 NOT_IN_MENUS = ("ask", "safe")

@@ -11,11 +11,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from adapters.chat.identity import ChatIdentity
-from adapters.chat.incoming import Incoming
-from adapters.chat.showing import Button
-from adapters.chat.texts import COMMANDS
-from adapters.chat.voting import Vote
+from adapters.conversation.incoming import Incoming
+from adapters.conversation.outgoing import Button
+from adapters.conversation.texts import COMMANDS
+from adapters.delivery.votes import Vote
+from adapters.storage.identity import ChatIdentity
 
 PLATFORM = "telegram"
 ALLOWED = ("message", "edited_message", "callback_query", "poll", "my_chat_member")

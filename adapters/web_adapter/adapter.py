@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import ipaddress
 import logging
 import time
 from collections.abc import Callable
@@ -10,21 +11,22 @@ from dataclasses import dataclass, field
 
 from starlette.types import ASGIApp
 
-from adapters.chat.chat import Chat
-from adapters.chat.dispatch import Dispatch
-from adapters.chat.store import ChatStore
-from adapters.web_adapter.answering import application
+from adapters.conversation.chat import Chat
+from adapters.delivery.dispatch import Dispatch
+from adapters.delivery.limits import ChatLimits
+from adapters.delivery.store import ChatStore
 from adapters.web_adapter.boards import Boards
 from adapters.web_adapter.cookies import FormTokens
 from adapters.web_adapter.entries import Entries
-from adapters.web_adapter.house import House, Pause, WebLimits
 from adapters.web_adapter.limiting import AddressLimits, Buckets, Places
-from adapters.web_adapter.operating import Ended, Figures, OperatorPages, Problems, nothing
+from adapters.web_adapter.metrics import Metrics
+from adapters.web_adapter.operator_pages import Ended, Figures, OperatorPages, Problems, nothing
+from adapters.web_adapter.routes import application
 from adapters.web_adapter.screen import WebScreen
-from adapters.web_adapter.serving import address_of, server
+from adapters.web_adapter.server import Connections, HttpServer
 from adapters.web_adapter.settings import WebSettings
-from adapters.web_adapter.tally import Tally
 from adapters.web_adapter.texts import WebLanguages
+from adapters.web_adapter.website import Pause, Site
 
 DELIVERIES = 8
 """Showing costs nothing here, so several answers may be between shown and stored at the same time."""
@@ -35,7 +37,6 @@ def quiet_libraries() -> None:
     """Keep the libraries' own log quiet: at the level DEBUG it holds what is shown and what is sent."""
     for name in ("sse_starlette", "sse_starlette.sse", "uvicorn"):
         logging.getLogger(name).setLevel(logging.WARNING)
-    logging.getLogger("uvicorn.error").setLevel(logging.ERROR)  # a warning for each malformed request fills a disk
 
 
 @dataclass(kw_only=True)
@@ -46,7 +47,7 @@ class WebBot:
     languages: WebLanguages
     chat: Chat
     store: ChatStore
-    limits: WebLimits
+    limits: ChatLimits
     slow_after: float = 8.0
     pause: Pause = field(default_factory=Pause)
     problems: Problems = nothing
@@ -56,15 +57,15 @@ class WebBot:
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
     started: asyncio.Event = field(default_factory=asyncio.Event)
     address: str = ""
-    house: House = field(init=False)
+    site: Site = field(init=False)
     app: ASGIApp = field(init=False)
 
     def __post_init__(self) -> None:
         quiet_libraries()
-        settings, tally = self.settings, Tally(clock=self.clock)
+        settings, metrics = self.settings, Metrics(clock=self.clock)
         boards = Boards(most=settings.kept_pages, idle_seconds=self.store.idle_hours * 3600.0, clock=self.clock)
         entries = Entries(chat=self.chat)
-        self.house = House(
+        self.site = Site(
             settings=settings,
             languages=self.languages,
             chat=self.chat,
@@ -72,16 +73,15 @@ class WebBot:
             dispatch=Dispatch(
                 chat=self.chat,
                 store=self.store,
-                screen=WebScreen(boards=boards, entries=entries, clock=self.clock, timed=tally.took),
+                screen=WebScreen(boards=boards, entries=entries, clock=self.clock, timed=metrics.took),
                 limits=self.limits,
                 deliveries=DELIVERIES,
                 slow_after=self.slow_after,
-                on_answer=tally.answered,
+                on_answer=metrics.answered,
             ),
-            limits=self.limits,
             boards=boards,
             entries=entries,
-            tally=tally,
+            metrics=metrics,
             pause=self.pause,
             stopping=self.stopping.is_set,
             tokens=FormTokens(keyring=lambda: self.store.keyring),
@@ -97,38 +97,55 @@ class WebBot:
         )
         token = "" if settings.operator_token is None else settings.operator_token.get_secret_value()
         operator = OperatorPages(
-            house=self.house,
+            site=self.site,
             token=token,
             problems=self.problems,
             figures=self.figures,
             referrals=self.referrals,
             clock=self.clock,
         )
-        self.app = application(self.house, operator)
+        self.app = application(self.site, operator)
 
         self.store.erased.append(boards.drop)
 
     def sweep(self) -> None:
         """Forget in memory what has expired."""
-        house = self.house
-        house.dispatch.sweep()
-        house.boards.sweep()
-        house.posts.sweep()
+        site = self.site
+        site.dispatch.sweep()
+        site.boards.sweep()
+        site.posts.sweep()
 
     async def run(self) -> None:
         """Answer what is left from before, then whoever comes. Raises ConfigurationError where the port is taken."""
-        serving, listener = server(self.app, self.settings, self.started)
-        self.address = address_of(listener)
-        left = await self.house.dispatch.resume(self.house.take_up)
+        server = self._server()
+        self.address = server.address
+        left = await self.site.dispatch.resume(self.site.take_up)
         if left:
             _log.info("%d messages had been left unanswered", left)
-        task = asyncio.create_task(serving.serve(sockets=[listener]))
+        serving = asyncio.create_task(server.run())
         stop = asyncio.create_task(self.stopping.wait())
         try:
-            await asyncio.wait({task, stop}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({serving, stop}, return_when=asyncio.FIRST_COMPLETED)
         finally:
             self.stopping.set()
-            self.house.boards.close()
-            serving.should_exit = True
-            await asyncio.gather(task, stop, return_exceptions=True)
-            await self.house.dispatch.aclose()
+            self.site.boards.close()
+            await asyncio.gather(serving, stop, return_exceptions=True)
+            await self.site.dispatch.aclose()
+
+    def _server(self) -> HttpServer:
+        settings = self.settings
+        return HttpServer(
+            app=self.app,
+            host=settings.host,
+            port=settings.port,
+            key="web.port",
+            connections=Connections(
+                overall=settings.connections,
+                an_address=settings.connections_an_address,
+                proxies=[ipaddress.ip_network(one, strict=False) for one in settings.trusted_proxies],
+            ),
+            grace=5,
+            keep_alive=10,
+            stopping=self.stopping,
+            started=self.started,
+        )

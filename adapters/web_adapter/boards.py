@@ -14,8 +14,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from itertools import islice
 
-from adapters.chat.feedback_port import Poll
-from adapters.chat.identity import ChatIdentity
+from adapters.conversation.feedback_port import Poll
+from adapters.storage.identity import ChatIdentity
 from adapters.web_adapter.entries import Entry
 
 MOST_ENTRIES = 40

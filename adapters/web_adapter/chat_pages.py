@@ -9,18 +9,18 @@ from sse_starlette import EventSourceResponse, ServerSentEvent
 from starlette.responses import JSONResponse, Response
 from starlette.types import Receive, Scope, Send
 
-from adapters.chat.identity import ChatIdentity
-from adapters.chat.incoming import Incoming
-from adapters.chat.limits import ALWAYS
-from adapters.chat.pages import RATHER_NOT
-from adapters.chat.privacy import what_is_kept, who_can_read
-from adapters.chat.showing import Button, Showing
-from adapters.chat.texts import COMMANDS
+from adapters.conversation.incoming import Incoming
+from adapters.conversation.outgoing import Button, Outgoing
+from adapters.conversation.pages import RATHER_NOT
+from adapters.conversation.privacy import what_is_kept, who_can_read
+from adapters.conversation.texts import COMMANDS
+from adapters.delivery.limits import ALWAYS
+from adapters.storage.identity import ChatIdentity
 from adapters.web_adapter.boards import Board, rung
 from adapters.web_adapter.cookies import new_session
 from adapters.web_adapter.entries import Entry
-from adapters.web_adapter.house import PLATFORM, House, Refused, Visit
 from adapters.web_adapter.screen import QUIET
+from adapters.web_adapter.website import PLATFORM, Refused, Site, Visit
 from engine.exceptions import StorageError
 from engine.knowledge.source import Source
 
@@ -35,22 +35,22 @@ _WAKE_SECONDS = 20.0
 class ChatPages:
     """The pages of a conversation."""
 
-    house: House
+    site: Site
 
     # --- Before -----------------------------------------------------------------------------------------------------
 
     async def start(self, visit: Visit) -> Response:
         """What this is, who can read it, language, country, consent."""
-        state = None if visit.fresh else (await self.house.store.load(visit.identity)).state
-        chat, said = self.house.chat, visit.said
-        assistant = chat.session.engine.assistants[chat.session.engine.default].settings
+        state = None if visit.fresh else (await self.site.store.load(visit.identity)).state
+        chat, said = self.site.chat, visit.said
+        assistant = chat.engine.assistants[chat.engine.default].settings
         return visit.page(
             "start.html",
             condition=said.conditions.get(assistant.condition, assistant.condition),
             emergency=visit.emergency,
-            readers=who_can_read(chat.facts, chat.platform, said, private=True),
-            kept=what_is_kept(chat.facts, said),
-            hours=chat.facts.idle_hours,
+            readers=who_can_read(chat.pages.facts, chat.platform, said, private=True),
+            kept=what_is_kept(chat.pages.facts, said),
+            hours=chat.pages.facts.idle_hours,
             ended="ended" in visit.request.query_params,
             running=state is not None and state.consented,
         )
@@ -59,7 +59,7 @@ class ChatPages:
         """Somebody agrees, in their language and with their country."""
         fields = await visit.form()
         look = visit.choose(fields)
-        state = (await self.house.store.load(visit.identity)).state
+        state = (await self.site.store.load(visit.identity)).state
         if state is None:
             visit.begins()
             # Whatever was in the browser before somebody began says nothing about who sits there now.
@@ -69,10 +69,10 @@ class ChatPages:
         steps.append(visit.incoming("country", look.country or RATHER_NOT, place=quiet))
         waits = state is not None and bool(state.waiting)
         steps.append(visit.incoming("consent", place={} if waits else quiet))
-        board = self.house.boards.get(visit.identity)
-        if not await self.house.take(board, steps):
+        board = self.site.boards.get(visit.identity)
+        if not await self.site.take(board, steps):
             raise Refused(429)
-        await board.calm(self.house.settings.answer_seconds)
+        await board.calm(self.site.settings.answer_seconds)
         return visit.go("/chat")
 
     # --- The conversation -------------------------------------------------------------------------------------------
@@ -81,15 +81,15 @@ class ChatPages:
         """The conversation so far, and what to do next."""
         if visit.fresh:
             return visit.go("/")
-        kept = await self.house.store.load(visit.identity)
-        board = self.house.boards.find(visit.identity)
+        kept = await self.site.store.load(visit.identity)
+        board = self.site.boards.find(visit.identity)
         if kept.state is None and (board is None or not board.busy):
-            self.house.boards.lose(visit.identity)
+            self.site.boards.lose(visit.identity)
             return visit.go("/?ended=1")
-        board = self.house.boards.get(visit.identity)
+        board = self.site.boards.get(visit.identity)
         if kept.state is not None:
             visit.follow(kept.state)
-            board.seed(self.house.entries.restored(kept.state, visit.look.language))
+            board.seed(self.site.entries.restored(kept.state, visit.look.language))
             if not (kept.state.consented or board.entries or board.busy):
                 return visit.go("/")
         return self._page(visit, board)
@@ -105,15 +105,15 @@ class ChatPages:
             last=entries[-1].number if entries else 0,
             board=board,
             draft=draft,
-            paused=self.house.pause.on,
+            paused=self.site.pause.on,
             emergency=visit.emergency,
             suggested=self._suggested(),
         )
 
     def _suggested(self) -> list[Source]:
         """What somebody who begins may want to know; of the default assistant."""
-        engine = self.house.chat.session.engine
-        return list(engine.assistants[engine.default].knowledge.pick(self.house.settings.suggested))
+        engine = self.site.chat.engine
+        return list(engine.assistants[engine.default].knowledge.pick(self.site.settings.suggested))
 
     async def message(self, visit: Visit) -> Response:
         """A question, or a command that is typed."""
@@ -136,29 +136,29 @@ class ChatPages:
         if command in _ERASING:
             return visit.go("/forget")
         incoming = visit.incoming(command, argument, about=about)
-        return await self._do(visit, incoming, self.house.entries.said(incoming))
+        return await self._do(visit, incoming, self.site.entries.said(incoming))
 
     async def _do(self, visit: Visit, incoming: Incoming, said: Entry | None) -> Response:
         written = "" if said is None else said.text
-        if not await self.house.has(visit.identity):
+        if not await self.site.has(visit.identity):
             visit.begins(written)
-        if incoming.command not in ALWAYS and not self.house.address.messages.take(visit.asker.address):
+        if incoming.command not in ALWAYS and not self.site.address.messages.take(visit.asker.address):
             raise Refused(429, written)
-        board = await self.house.board(visit.identity, visit.look.language)
+        board = await self.site.board(visit.identity, visit.look.language)
         if said is not None:
             board.add(said)
-        if self.house.pause.on and incoming.command not in {"crisis", "danger", "safe"}:
+        if self.site.pause.on and incoming.command not in {"crisis", "danger", "safe"}:
             await self._not_taken(visit, board, incoming, visit.texts.chat.paused)
         else:
             await self._take_or_tell(visit, board, incoming)
         if visit.wants_json:
             return JSONResponse({}, status_code=202)
-        await board.calm(self.house.settings.answer_seconds)
+        await board.calm(self.site.settings.answer_seconds)
         return visit.go("/chat#newest")
 
     async def _take_or_tell(self, visit: Visit, board: Board, incoming: Incoming) -> None:
         try:
-            await self.house.take(board, [incoming])
+            await self.site.take(board, [incoming])
         except StorageError:
             await self._not_taken(visit, board, incoming, visit.said.cannot_take)
             raise
@@ -166,19 +166,19 @@ class ChatPages:
     async def _not_taken(self, visit: Visit, board: Board, incoming: Incoming, why: str) -> None:
         """Say why nothing was taken; in its place stands the referral for words of danger, which no topic's name is."""
         referral = None if incoming.command == "topic" else await visit.referral(incoming.text)
-        showing = referral or Showing(text=why.format(emergency=visit.emergency))
-        board.add(self.house.entries.shown(showing, visit.look.language))
+        outgoing = referral or Outgoing(text=why.format(emergency=visit.emergency))
+        board.add(self.site.entries.shown(outgoing, visit.look.language))
 
     async def vote(self, visit: Visit) -> Response:
         """An answer to a structured question in the conversation; the first one counts."""
         fields = await visit.form()
         name, option = fields.get("poll", ""), fields.get("option", "")
-        poll = await self.house.store.answered_poll(PLATFORM, name)
-        board = self.house.boards.find(visit.identity) or Board()  # one that nobody sees, where a session is made up
+        poll = await self.site.store.answered_poll(PLATFORM, name)
+        board = self.site.boards.find(visit.identity) or Board()  # one that nobody sees, where a session is made up
         if poll is not None:
-            board = await self.house.board(visit.identity, visit.look.language)
+            board = await self.site.board(visit.identity, visit.look.language)
         board.polls.pop(name, None)
-        feedback = self.house.chat.feedback
+        feedback = self.site.chat.feedback
         if poll is not None and feedback is not None and option in {one for one, _ in poll.options}:
             await feedback.chosen(poll.about, PLATFORM, poll.question, option)
             board.status = visit.texts.feedback.thanks
@@ -194,12 +194,12 @@ class ChatPages:
         """What is new, as it comes (Server-Sent Events); 503 where too many pages listen already."""
         if visit.fresh:
             return _full()
-        if not await self.house.has(visit.identity):
+        if not await self.site.has(visit.identity):
             # The page looks anew, and finds what is said about it. Whoever made the session up gets no stream.
             return Response("event: anew\ndata:\n\n", media_type="text/event-stream")
         since = visit.request.headers.get("last-event-id") or visit.request.query_params.get("after", "")
         stream = Stream(
-            house=self.house,
+            site=self.site,
             identity=visit.identity,
             render=lambda entry, last: visit.render("entry.html", entry=entry, last=last, now=True),
             since=since,
@@ -220,7 +220,7 @@ class Streaming(Response):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Stream, or say that there is no room."""
-        with self.stream.house.places.hold(self.address, self.stream.identity.chat.encode()) as held:
+        with self.stream.site.places.hold(self.address, self.stream.identity.chat.encode()) as held:
             response = (
                 EventSourceResponse(
                     self.stream.events(), ping=15, send_timeout=10, headers={"Cache-Control": "no-store"}
@@ -235,7 +235,7 @@ class Streaming(Response):
 class Stream:
     """One open page that is told what is new. `since` is the last thing it has: an epoch and a number."""
 
-    house: House
+    site: Site
     identity: ChatIdentity
     render: Callable[[Entry, bool], str]
     since: str
@@ -244,8 +244,8 @@ class Stream:
         """Events until the page is closed, the chat is erased or the process ends."""
         epoch, _, number = self.since.partition("-")
         last, told = int(number) if number.isdecimal() and len(number) < 10 else 0, None
-        while not self.house.stopping():
-            board = self.house.boards.get(self.identity)
+        while not self.site.stopping():
+            board = self.site.boards.get(self.identity)
             with board.heard():
                 bell = board.bell
                 if board.epoch != epoch:

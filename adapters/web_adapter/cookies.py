@@ -17,7 +17,7 @@ THEMES = {"a": "auto", "l": "light", "d": "dark"}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Look:
+class Preferences:
     """How somebody likes the page: language, text size, theme, and the country whose contacts they see."""
 
     language: str = ""
@@ -30,7 +30,7 @@ class Look:
         return f"{self.language}.{self.size}.{self.theme}.{self.country}"
 
     @classmethod
-    def read(cls, text: str) -> Look:
+    def read(cls, text: str) -> Preferences:
         """The inverse; the usual look for anything else."""
         found = _LOOK.fullmatch(text)
         if found is None:
@@ -60,15 +60,15 @@ class Cookies:
         value = _read(header).get(self.session_name, "")
         return value if _SESSION.fullmatch(value) else ""
 
-    def look(self, header: str) -> Look:
+    def look(self, header: str) -> Preferences:
         """The look of a Cookie header."""
-        return Look.read(_read(header).get(self.look_name, ""))
+        return Preferences.read(_read(header).get(self.look_name, ""))
 
     def set_session(self, session: str) -> str:
         """A Set-Cookie header that lasts until the browser is closed."""
         return f"{self.session_name}={session}; {self._attributes()}"
 
-    def set_look(self, look: Look) -> str:
+    def set_look(self, look: Preferences) -> str:
         """The same for the look."""
         return f"{self.look_name}={look.text()}; {self._attributes()}"
 
@@ -109,8 +109,8 @@ class FormTokens:
 
 
 def chosen(
-    look: Look, fields: Mapping[str, str], languages: Mapping[str, object], countries: Mapping[str, str]
-) -> Look:
+    look: Preferences, fields: Mapping[str, str], languages: Mapping[str, object], countries: Mapping[str, str]
+) -> Preferences:
     """The look after a form; what is not on offer is left as it was."""
     if (language := fields.get("language", "")) in languages:
         look = replace(look, language=language)

@@ -1,4 +1,4 @@
-"""What a page shows of a chat: entries made from showings, or from the stored conversation when there are no others."""
+"""What a page shows of a chat: entries made from outgoing messages, or from the stored conversation when there are no others."""
 
 from __future__ import annotations
 
@@ -10,14 +10,13 @@ from urllib.parse import quote
 
 import imagesize
 
-from adapters.chat.chat import Chat
-from adapters.chat.incoming import Incoming
-from adapters.chat.origin import nearest
-from adapters.chat.pages import RATHER_NOT
-from adapters.chat.showing import Button, Rows, Showing
-from adapters.chat.state import Answered, ChatState
-from adapters.chat.turns import check_buttons, safe_button
-from adapters.session import Session
+from adapters.conversation.chat import Chat
+from adapters.conversation.incoming import Incoming
+from adapters.conversation.origin import nearest
+from adapters.conversation.outgoing import Button, Outgoing, Rows
+from adapters.conversation.pages import RATHER_NOT
+from adapters.conversation.state import Answered, ChatState
+from adapters.conversation.turns import check_buttons, safe_button
 from engine.attempt import Assistant
 from engine.types import Medium, Message, Outcome, Role, Turn
 
@@ -46,7 +45,7 @@ class Pictured:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Entry:
-    """One thing on the page. `lang` is the language of its text; `house`: the text is ours, so commands in it are links.
+    """One thing on the page. `lang` is the language of its text; `ours`: the text is ours, so commands in it are links.
 
     `poll`: name, question and options of a structured question.
     """
@@ -56,7 +55,7 @@ class Entry:
     number: int = 0
     title: str = ""
     lang: str = ""
-    house: bool = False
+    ours: bool = False
     buttons: Rows = ()
     citations: tuple[Cited, ...] = ()
     pictures: tuple[Pictured, ...] = ()
@@ -69,11 +68,6 @@ class Entries:
 
     chat: Chat
 
-    @property
-    def session(self) -> Session:
-        """Whose assistants, contacts and knowledge bases are shown."""
-        return self.chat.session
-
     def said(self, incoming: Incoming) -> Entry | None:
         """What the person wrote or pressed, in the words of the button; None for what is not shown."""
         command, text = incoming.command, incoming.text
@@ -83,7 +77,7 @@ class Entries:
         if command == "topic":
             text = self._title(text)
         elif command in {"danger", "safe"}:
-            answers = self.session.referrals.choose(None, incoming.language).texts.buttons.model_dump()
+            answers = self.chat.pages.referrals.choose(None, incoming.language).texts.buttons.model_dump()
             text = answers.get(text or command, text)
         elif command == "country":
             text = self._country(text, incoming.language)
@@ -93,52 +87,52 @@ class Entries:
 
     def _country(self, code: str, language: str) -> str:
         """A country's button in words; what somebody has typed stays."""
-        referrals = self.session.referrals
+        referrals = self.chat.pages.referrals
         texts = referrals.choose(None, language).texts
         if code.isdecimal():
             return texts.more_countries
         return texts.rather_not if code == RATHER_NOT else referrals.offered(language).get(code, code)
 
     def _title(self, source: str) -> str:
-        for assistant in self.session.engine.assistants.values():
+        for assistant in self.chat.engine.assistants.values():
             if (found := assistant.knowledge.get(source)) is not None:
                 return found.title
         return source
 
-    def shown(self, showing: Showing, language: str) -> Entry:
-        """A showing as an entry."""
-        if showing.poll is not None:
-            return Entry(kind="question", text=showing.poll.text, lang=language, house=True)
-        if showing.turn is None or showing.referral:
-            kind: Kind = "referral" if showing.referral else "note"
-            text = showing.text.removeprefix(showing.title).lstrip() if showing.title else showing.text
+    def shown(self, outgoing: Outgoing, language: str) -> Entry:
+        """An outgoing message as an entry."""
+        if outgoing.poll is not None:
+            return Entry(kind="question", text=outgoing.poll.text, lang=language, ours=True)
+        if outgoing.turn is None or outgoing.referral:
+            kind: Kind = "referral" if outgoing.referral else "note"
+            text = outgoing.text.removeprefix(outgoing.title).lstrip() if outgoing.title else outgoing.text
             return Entry(
-                kind=kind, text=text, title=showing.title, lang=language, house=True, buttons=_known(showing.buttons)
+                kind=kind, text=text, title=outgoing.title, lang=language, ours=True, buttons=_known(outgoing.buttons)
             )
-        turn = showing.turn
+        turn = outgoing.turn
         assistant = turn.conversation.assistant
         return Entry(
             kind="answer",
-            text=showing.text,
+            text=outgoing.text,
             lang=self._language(turn, language),
-            buttons=_known(showing.buttons),
+            buttons=_known(outgoing.buttons),
             citations=self.cited(assistant, turn.reply.citations, turn.reply.text),
             pictures=tuple(pictured(assistant, one) for one in turn.reply.media),
         )
 
     def cited(self, assistant: str, ids: Iterable[str], said: str) -> tuple[Cited, ...]:
         """Where each cited source stands, at the passage closest to what was said."""
-        known = self.session.engine.assistants
+        known = self.chat.engine.assistants
         return tuple(_citations(assistant, known[assistant], ids, said)) if assistant in known else ()
 
     def restored(self, state: ChatState, language: str) -> list[Entry]:
         """The stored conversation as entries; under the last answer are the buttons that still work."""
-        messages = list(state.session.conversation.messages)
+        messages = list(state.conversation.messages)
         if messages and messages[0].role is Role.ASSISTANT:
             messages = messages[1:]  # the welcome, which the first page shows
         answers = _paired(messages, state.answers)
         entries = [self._restored(one, answers.get(at), state, language) for at, one in enumerate(messages)]
-        danger, referral = state.session.conversation.danger, self.session.referral(state.session)
+        danger, referral = state.conversation.danger, self.chat.pages.referral(state)
         if entries and entries[-1].kind == "referral" and danger.told == 0:
             entries[-1] = replace(entries[-1], buttons=safe_button(referral))
         elif entries and danger.asked == 0:
@@ -149,28 +143,28 @@ class Entries:
         if message.role is Role.USER:
             return Entry(kind="you", text=message.content)
         if self._is_referral(message.content, state):
-            return Entry(kind="referral", text=message.content, lang=language, house=True)
-        assistant = state.session.conversation.assistant if about is None else about.assistant
+            return Entry(kind="referral", text=message.content, lang=language, ours=True)
+        assistant = state.conversation.assistant if about is None else about.assistant
         last = about is not None and about.number == state.answered
         return Entry(
             kind="answer",
             text=message.content,
-            lang=self._texts_of(assistant) if self.chat.facts.provider is None else language,
+            lang=self._texts_of(assistant) if self.chat.pages.facts.provider is None else language,
             citations=self.cited(assistant, message.citations, message.content),
             buttons=self._buttons(about, state) if about is not None and last and message.citations else (),
         )
 
     def _is_referral(self, text: str, state: ChatState) -> bool:
-        referral = self.session.referral(state.session)
+        referral = self.chat.pages.referral(state)
         return text in referral.every_form()
 
     def _buttons(self, about: Answered, state: ChatState) -> Rows:
-        labels = self.chat.texts(state).buttons
+        labels = self.chat.pages.texts(state).buttons
 
         def button(command: str, label: str, argument: str = "") -> Button:
             return Button(label=label, command=command, argument=argument, about=about.number)
 
-        if state.session.conversation.offer is not None:
+        if state.conversation.offer is not None:
             return ((button("ask", labels.yes, "yes"), button("ask", labels.no, "no")),)
         first = (
             button("simpler", labels.simpler),
@@ -184,11 +178,11 @@ class Entries:
 
     def _language(self, turn: Turn, language: str) -> str:
         """The built-in agents and the fixed sentences speak the language of the assistant's texts; a model the person's."""
-        ours = turn.review.built_in or turn.review.outcome is Outcome.FIXED or self.chat.facts.provider is None
+        ours = turn.review.built_in or turn.review.outcome is Outcome.FIXED or self.chat.pages.facts.provider is None
         return self._texts_of(turn.conversation.assistant) if ours else language
 
     def _texts_of(self, assistant: str) -> str:
-        assistants: Mapping[str, Assistant] = self.session.engine.assistants
+        assistants: Mapping[str, Assistant] = self.chat.engine.assistants
         return assistants[assistant].settings.texts if assistant in assistants else ""
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 from sqlalchemy import text
 from starlette.responses import FileResponse, JSONResponse, Response
 
-from adapters.chat.privacy import what_is_kept, who_can_read
+from adapters.conversation.privacy import what_is_kept, who_can_read
 from adapters.web_adapter.entries import pictured
-from adapters.web_adapter.house import House, Refused, Visit
+from adapters.web_adapter.website import Refused, Site, Visit
 from engine.attempt import Assistant
 from engine.exceptions import StorageError
 from engine.knowledge.belongings import kind_of
@@ -26,7 +26,7 @@ _TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 class FixedPages:
     """Pages without a conversation."""
 
-    house: House
+    site: Site
 
     async def sources(self, visit: Visit) -> Response:
         """All titles."""
@@ -79,7 +79,7 @@ class FixedPages:
         return visit.page("source.html", title=visit.texts.sources.heading, beside=False, **context)
 
     def _assistants(self) -> dict[str, Assistant]:
-        return dict(self.house.chat.session.engine.assistants)
+        return dict(self.site.chat.engine.assistants)
 
     async def picture(self, visit: Visit) -> Response:
         """A picture that a knowledge base names; nothing else of its folder."""
@@ -93,14 +93,14 @@ class FixedPages:
     async def static(self, visit: Visit) -> Response:
         """A file of the page itself."""
         name = visit.request.path_params["file"]
-        content = self.house.static.get(name)
+        content = self.site.static.get(name)
         if content is None:
             raise Refused(404)
         return Response(content, media_type=_TYPES[Path(name).suffix], headers=_FOR_GOOD)
 
     async def widget_script(self, visit: Visit) -> Response:
         """The script that another site puts into its page."""
-        return Response(self.house.static["widget.js"], media_type="text/javascript", headers=_A_DAY)
+        return Response(self.site.static["widget.js"], media_type="text/javascript", headers=_A_DAY)
 
     async def crisis(self, visit: Visit) -> Response:
         """All contacts of the person's country."""
@@ -108,17 +108,17 @@ class FixedPages:
 
     async def privacy(self, visit: Visit) -> Response:
         """Who can read this, what is kept: made from what is really configured."""
-        chat = self.house.chat
+        chat = self.site.chat
         return visit.page(
             "privacy.html",
             title=visit.texts.privacy.heading,
-            readers=who_can_read(chat.facts, chat.platform, visit.said, private=True),
-            kept=what_is_kept(chat.facts, visit.said),
+            readers=who_can_read(chat.pages.facts, chat.platform, visit.said, private=True),
+            kept=what_is_kept(chat.pages.facts, visit.said),
         )
 
     async def accessibility(self, visit: Visit) -> Response:
         """What works for whom, and what does not yet."""
-        return visit.page("accessibility.html", title=visit.texts.access.heading, contact=self.house.settings.contact)
+        return visit.page("accessibility.html", title=visit.texts.access.heading, contact=self.site.settings.contact)
 
     async def commands(self, visit: Visit) -> Response:
         """What the chat can do."""
@@ -127,7 +127,7 @@ class FixedPages:
     async def health(self, visit: Visit) -> Response:
         """Whether we can take messages: 200, or 503 while the database cannot be reached."""
         try:
-            await self.house.store.database.run(lambda connection: connection.execute(text("SELECT 1")).scalar())
+            await self.site.store.database.run(lambda connection: connection.execute(text("SELECT 1")).scalar())
         except StorageError:
             return JSONResponse({"status": "storage"}, status_code=503)
-        return JSONResponse({"status": "paused" if self.house.pause.on else "ok"})
+        return JSONResponse({"status": "paused" if self.site.pause.on else "ok"})

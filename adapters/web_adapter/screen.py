@@ -1,4 +1,4 @@
-"""Showings onto boards: whoever has the page open sees them come, whoever comes back finds them there."""
+"""Outgoing messages onto boards: whoever has the page open sees them come, whoever comes back finds them there."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 
-from adapters.chat.incoming import Incoming
-from adapters.chat.showing import Showing
+from adapters.conversation.incoming import Incoming
+from adapters.conversation.outgoing import Outgoing
 from adapters.web_adapter.boards import Boards
 from adapters.web_adapter.entries import Entries
-from adapters.web_adapter.tally import counts
+from adapters.web_adapter.metrics import counts
 
 QUIET = "quiet"
 """In the place of an incoming: what comes of it is stored and not shown."""
@@ -19,10 +19,10 @@ QUIET = "quiet"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Part:
-    """A showing on its way to a board; `poll` is the name it will have, if it is one."""
+    """An outgoing message on its way to a board; `poll` is the name it will have, if it is one."""
 
     incoming: Incoming
-    showing: Showing
+    outgoing: Outgoing
     poll: str = ""
 
 
@@ -35,32 +35,32 @@ class WebScreen:
     clock: Callable[[], float]
     timed: Callable[[float], None] = lambda seconds: None
 
-    def parts(self, incoming: Incoming, showing: Showing) -> Sequence[Part]:
+    def parts(self, incoming: Incoming, outgoing: Outgoing) -> Sequence[Part]:
         """One part; none for what is not to be seen."""
         if incoming.place.get(QUIET):
             return ()
-        return [Part(incoming=incoming, showing=showing, poll="" if showing.poll is None else secrets.token_hex(16))]
+        return [Part(incoming=incoming, outgoing=outgoing, poll="" if outgoing.poll is None else secrets.token_hex(16))]
 
     async def send(self, part: Part) -> str | None:
         """Put it on the chat's board; the name of a poll."""
-        identity, showing = part.incoming.identity, part.showing
-        if showing.erased:
+        identity, outgoing = part.incoming.identity, part.outgoing
+        if outgoing.erased:
             self.boards.drop(identity)
             return None
         board = self.boards.get(identity)
-        language = self._language(part.incoming, showing)
-        if showing.poll is not None:
-            entry = self.entries.shown(showing, language)
-            board.keep_poll(part.poll, showing.poll)
-            board.add(replace(entry, poll=(part.poll, showing.poll.options)))
+        language = self._language(part.incoming, outgoing)
+        if outgoing.poll is not None:
+            entry = self.entries.shown(outgoing, language)
+            board.keep_poll(part.poll, outgoing.poll)
+            board.add(replace(entry, poll=(part.poll, outgoing.poll.options)))
             return part.poll
-        if showing.brief:
-            board.status = showing.text
+        if outgoing.brief:
+            board.status = outgoing.text
             board.ring()
             return None
         board.status = ""
-        board.add(self.entries.shown(showing, language))
-        if counts(showing) and board.begun is not None:
+        board.add(self.entries.shown(outgoing, language))
+        if counts(outgoing) and board.begun is not None:
             self.timed(self.clock() - board.begun)
         return None
 
@@ -83,7 +83,7 @@ class WebScreen:
             board.done += 1
             board.ring()
 
-    def _language(self, incoming: Incoming, showing: Showing) -> str:
-        state = showing.state
-        chosen = None if state is None else state.session.language
+    def _language(self, incoming: Incoming, outgoing: Outgoing) -> str:
+        state = outgoing.state
+        chosen = None if state is None else state.language
         return chosen or incoming.language or self.entries.chat.languages.default

@@ -9,7 +9,7 @@ from typing import get_args
 
 from pydantic import model_validator
 
-from adapters.chat.texts import Languages
+from adapters.conversation.texts import Languages
 from adapters.texts import check_keys, read_texts
 from engine.settings import Strict
 from engine.texts import check_braces

@@ -20,7 +20,7 @@ from pydantic import SecretStr
 from adapters.discord_adapter.adapter import DiscordBot
 from adapters.discord_adapter.moderation_gate import ModerationGate
 from bots.chats import Chats
-from bots.moderating import moderated_bot
+from bots.discord import moderated_bot
 from bots.rehearsing.discord_scenes import SCENES, Scene
 from bots.rehearsing.discord_view import as_text, fields
 from bots.rehearsing.discord_world import (

@@ -52,7 +52,7 @@ class OnStage(Generic[BotT]):
         """Build a bot and let it run."""
         application = Application(settings=settings)
         chats = Chats(application=application)
-        settle(application.session.engine)
+        settle(application.engine)
         await chats.begin()
         bot = build(chats)
         return cls(bot=bot, application=application, task=asyncio.create_task(bot.run()))

@@ -19,8 +19,8 @@ from adapters.telegram_adapter.adapter import TelegramBot
 from bots.chats import Chats
 from bots.rehearsing.on_stage import OnStage, Terminal, kept_in
 from bots.rehearsing.telegram_world import Chat, NotPossible, Person, Shown, TelegramServer
-from bots.running import telegram
 from bots.settings import CafiSettings, TelegramSettings
+from bots.telegram import telegram
 
 HELP = """\
 Write as a person would on Telegram. Commands of the bot begin with /, those of this rehearsal with a colon:

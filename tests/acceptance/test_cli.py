@@ -201,7 +201,7 @@ def talk() -> str:
 @pytest.mark.parametrize(
     "shown",
     [
-        "I am CAFI, a computer program",
+        "I am a computer program (an AI)",
         "quotation mode",
         "not your fault",
         "(causes)",
@@ -209,12 +209,14 @@ def talk() -> str:
         "No clinician has reviewed these texts.",
         "The first draft was accepted as it stood.",
         "built-in agent",
-        "/forget  forget this conversation",
+        "/forget: erase this chat",
+        "/quit leaves",
+        "1: Simpler",
         "I do not know that command.",
         "I did not get any words.",
-        "Forgotten: ",
+        "Erased now:",
         "There is nothing to explain yet.",
-        "The last reply is not from a source.",
+        "My last reply did not come from one of my texts.",
         "Goodbye. Nothing of this conversation was kept.",
     ],
 )
@@ -233,8 +235,8 @@ def test_chat_ends_at_quit_and_at_the_end_of_input(talk: str) -> None:
 
 def test_forgetting_counts_what_it_erased(talk: str) -> None:
     """The receipt names a number of messages, and the source that was cited is gone."""
-    receipt = talk.split("Forgotten: ")[1]
-    assert int(receipt.split()[0]) >= 3
+    receipt = talk.split("(messages: ")[1]
+    assert int(receipt.split(")")[0]) >= 3
     assert "not your fault" not in receipt
 
 

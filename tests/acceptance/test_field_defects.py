@@ -8,7 +8,8 @@ import pytest
 
 from engine.models.scripted import ScriptedModel
 from engine.types import Decision, Outcome
-from tests.team import CITED, DOUBT, REFINED, application, engine_over, rejection, scripted
+from tests.chats import begun, chat_over, last
+from tests.team import CITED, DOUBT, REFINED, engine_over, rejection, scripted
 
 QUESTION = "I cannot sleep, what helps?"
 
@@ -47,9 +48,9 @@ async def test_words_in_an_explanation_are_not_verdicts(tmp_path: Path, explanat
 
 async def test_citations_are_shown(tmp_path: Path) -> None:
     """The source of an answer reaches the person: in the reply's citations and with its title on screen."""
-    session = application(tmp_path).session
-    shown = await session.handle(session.start(), "What are the voices?")
-    assert shown.citations == ("voices",)
+    chat = chat_over(tmp_path)
+    shown, _ = await last(chat, begun(chat), "What are the voices?")
+    assert shown.turn is not None and shown.turn.reply.citations == ("voices",)
 
 
 @pytest.mark.parametrize(
@@ -64,27 +65,26 @@ async def test_citations_are_shown(tmp_path: Path) -> None:
 )
 async def test_typography_does_not_hide_a_person_in_danger(tmp_path: Path, message: str) -> None:
     """Curly apostrophes, missing ones, zero-width and wide characters change nothing about the referral."""
-    session = application(tmp_path).session
-    shown = await session.handle(session.start(), message)
+    chat = chat_over(tmp_path)
+    shown, _ = await last(chat, begun(chat), message)
     assert shown.referral and "emergency" in shown.text
 
 
 async def test_the_referral_comes_before_any_model_is_asked(tmp_path: Path) -> None:
     """An urgent text is answered with the referral, and no model has been called for it."""
     model = ScriptedModel(lambda prompt: CITED, latency=30)
-    session = application(tmp_path, model).session
-    shown = await session.handle(session.start(), "i am going to kill myself tonight")
+    chat = chat_over(tmp_path, model)
+    shown, _ = await last(chat, begun(chat), "i am going to kill myself tonight")
     assert shown.referral and model.prompts == []
 
 
 async def test_a_repeated_referral_fades_to_a_line_and_never_vanishes(tmp_path: Path) -> None:
     """The second urgent message in a row gets one line of contacts instead of the whole text."""
-    session = application(tmp_path).session
-    state = session.start()
+    chat = chat_over(tmp_path)
+    state = begun(chat)
     texts = []
     for _ in range(2):
-        shown = await session.handle(state, "i want to die")
-        state = shown.state or state
+        shown, state = await last(chat, state, "i want to die")
         texts.append(shown.text)
     assert len(texts[1]) < len(texts[0]) and "112" in texts[1] and "\n" not in texts[1]
 

@@ -109,7 +109,7 @@ def test_a_lost_secret_is_refused_and_what_it_sealed_goes_only_on_request(folder
     save(folder / "secret.json", old)
 
     async def opened() -> None:
-        from adapters.chat.vault import Vault
+        from adapters.storage.vault import Vault
 
         database = database_in(folder)
         await Vault(database=database, keyring=old).open()

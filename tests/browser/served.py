@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from adapters.chat.identity import ChatIdentity
+from adapters.storage.identity import ChatIdentity
 from adapters.web_adapter.adapter import WebBot
 from adapters.web_adapter.settings import WebSettings
 from bots.chats import Chats
@@ -89,6 +89,4 @@ class Served:
             ),
             web=WebSettings(port=self.port, **{**usual, **self.page}),
         )
-        built = Application(settings=settings, model=self.model)
-        vars(built).update(shipped_parts())
-        return built
+        return Application(settings=settings, model=self.model, given=shipped_parts())

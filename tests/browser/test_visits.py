@@ -65,7 +65,7 @@ async def test_a_message_that_is_refused_still_gets_help(visit: Visiting, served
     """Beyond the limit the words stay in their field, and a line says so and where help is."""
     anna = await visit(viewport=PHONE)
     await anna.begin()
-    posts = served.bot.house.posts
+    posts = served.bot.site.posts
     usual, posts.a_minute = posts.a_minute, 0
     try:
         await anna.page.fill("#text", CRISIS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Self
 
-from adapters.console_adapter import ConsoleChat
+from bots.terminal import console
 from tests.drivers.protocol import Driver, words
 from tests.team import application
 
@@ -36,8 +36,8 @@ class ConsoleDriver(Driver):
 
     async def __aenter__(self) -> Self:
         self._lines = _Lines()
-        session = application(self.folder / "kb", self.model, **self.settings).session
-        self._running = asyncio.create_task(ConsoleChat(session=session, terminal=self._lines).run())
+        built = application(self.folder / "kb", self.model, **self.settings)
+        self._running = asyncio.create_task(console(built, self._lines).run())
         await self._lines.waiting.wait()
         return self
 
@@ -53,10 +53,9 @@ class ConsoleDriver(Driver):
         return self._lines.shown[before:]
 
     async def press(self, label: str) -> list[str]:
-        """The terminal has no buttons: it numbers the answers, and takes the number."""
-        numbered = next(one for one in reversed(self._lines.shown) if label in one)
-        at = next(number for number in "123" if f"{number}: “{label}”" in numbered)
-        return await self.say(at)
+        """The terminal has no buttons: it numbers them, and takes the number."""
+        numbered = next(one for one in reversed(self._lines.shown) if f": {label}" in one)
+        return await self.say(numbered.split(f": {label}")[0].split()[-1])
 
     async def use(self, command: str) -> list[str]:
         return await self.say(f"/{command}")

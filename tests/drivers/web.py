@@ -7,7 +7,7 @@ import re
 from contextlib import AsyncExitStack
 from typing import Self
 
-from adapters.chat.identity import ChatIdentity
+from adapters.storage.identity import ChatIdentity
 from tests.drivers.protocol import Driver, words
 from tests.web import Browser, eventually, listening, pressed, read, running
 
@@ -67,7 +67,7 @@ class PlainWebDriver(Driver):
         return shown
 
     async def _settled(self) -> list[str]:
-        await self._bot.house.dispatch.idle()
+        await self._bot.site.dispatch.idle()
         await self._anna.get("/chat")
         numbered = {_number(one): one for one in self._anna.entries}
         new = [one for number, one in numbered.items() if number > self._seen]
@@ -139,8 +139,8 @@ class WebDriver(Driver):
         return shown
 
     async def _settled(self, before: int) -> list[str]:
-        await self._bot.house.dispatch.idle()
-        board = self._bot.house.boards.get(ChatIdentity(platform="web", chat=self._anna.client.cookies["cafi-session"]))
+        await self._bot.site.dispatch.idle()
+        board = self._bot.site.boards.get(ChatIdentity(platform="web", chat=self._anna.client.cookies["cafi-session"]))
         await eventually(lambda: self._page.last == f"{board.epoch}-{board.number}")
         return _theirs(self._page.shown[before:])
 

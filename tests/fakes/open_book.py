@@ -53,11 +53,11 @@ def _living() -> Iterator[object]:
 
 def main() -> None:
     """Run `cafi` with its own arguments; CAFI_TEST_TOLD names the file, CAFI_TEST_TIDY seconds between two sweeps."""
-    import bots.running
+    import bots.runner
     from bots.cli import app
 
     file = Path(os.environ.pop("CAFI_TEST_TOLD"))
-    bots.running.TIDY_SECONDS = float(os.environ.pop("CAFI_TEST_TIDY"))
+    bots.runner.TIDY_SECONDS = float(os.environ.pop("CAFI_TEST_TIDY"))
 
     def tell(number: int, frame: FrameType | None) -> None:
         told(file)

@@ -9,8 +9,8 @@ from typing import Any
 
 from sqlalchemy import func, select
 
-from adapters.chat.identity import ChatIdentity
-from adapters.chat.incoming import Incoming
+from adapters.conversation.incoming import Incoming
+from adapters.storage.identity import ChatIdentity
 from adapters.storage.tables import events
 from bots.rehearsing.discord_world import DiscordServer
 from bots.rehearsing.telegram_world import TelegramServer
@@ -126,7 +126,7 @@ async def test_what_is_no_answer_to_a_question_leaves_nothing(tmp_path: Path) ->
         await anna.ask(QUESTION)
         anna_is = ChatIdentity(platform="web", chat=anna.client.cookies["cafi-session"])
         forged = ("", "clarity", "clarity nonsense", "nonsense easy", "nonsense " * 100)
-        await bot.house.dispatch.take([Incoming(identity=anna_is, command="answer", text=one) for one in forged])
-        await bot.house.dispatch.idle()
+        await bot.site.dispatch.take([Incoming(identity=anna_is, command="answer", text=one) for one in forged])
+        await bot.site.dispatch.idle()
         state = (await bot.store.load(anna_is)).state
         assert state is not None and state.asked == () and await answers(bot) == {}

@@ -103,8 +103,8 @@ async def test_at_the_days_limit_the_bot_quotes_says_so_once_and_goes_back_the_n
             assert quoting not in await asked(4)
             assert len(model.prompts) == calls
             await bot.dispatch.idle()
-            today = bot.chat.spending.today()
-            bot.chat.spending.today = lambda: today + 1
+            today = bot.chat.turns.spending.today()
+            bot.chat.turns.spending.today = lambda: today + 1
             assert "(5)" in await asked(5) and len(model.prompts) > calls
             assert quoting in await asked(6)
             await bot.dispatch.idle()

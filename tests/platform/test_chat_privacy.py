@@ -14,8 +14,8 @@ from urllib.parse import quote
 import pytest
 from sqlalchemy import select
 
-from adapters.chat.identity import ChatIdentity
-from adapters.chat.store import ChatStore
+from adapters.delivery.store import ChatStore
+from adapters.storage.identity import ChatIdentity
 from adapters.storage.sealing import Secret
 from adapters.storage.tables import chats, inbox, polls
 from bots.logs import set_up_log

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 from sqlalchemy import func, insert, select, update
 
-from adapters.chat.identity import ChatIdentity
-from adapters.chat.incoming import Incoming
+from adapters.conversation.incoming import Incoming
 from adapters.storage.database import Database
+from adapters.storage.identity import ChatIdentity
 from adapters.storage.tables import chats, inbox, outbox
 from adapters.telegram_adapter.adapter import TelegramBot
 from bots.rehearsing.telegram_world import Person, TelegramServer
@@ -86,7 +86,7 @@ async def test_while_nothing_can_be_stored_people_get_a_calm_word_and_later_thei
     """Nothing is acknowledged that is not stored, urgent messages get the referral at once, and all are answered after."""
     async with TelegramServer() as fake, running(fake, tmp_path) as bot:
         pragma(bot.store.database, "busy_timeout=50")
-        bot.dispatch._patience.seconds = 0.05
+        bot.dispatch.retry.seconds = 0.05
         anna, bert, cleo = fake.person("Anna"), fake.person("Bert"), fake.person("Cleo")
         for person in (anna, bert, cleo):
             await agreed(fake, person)
@@ -154,7 +154,7 @@ async def test_retries_of_a_batch_do_not_use_up_a_chats_minute(tmp_path: Path) -
 async def test_trouble_after_a_message_was_taken_costs_nobody_an_answer(tmp_path: Path) -> None:
     """A database that fails in the middle of a turn delays its end; the next message is answered, and each once."""
     async with TelegramServer() as fake, running(fake, tmp_path, scripted({})) as bot:
-        bot.dispatch._patience.seconds = 0.05
+        bot.dispatch.retry.seconds = 0.05
         anna = fake.person("Anna")
         await agreed(fake, anna)
         await bot.dispatch.idle()
@@ -176,7 +176,7 @@ async def test_trouble_after_a_message_was_taken_costs_nobody_an_answer(tmp_path
 async def test_forgetting_in_trouble_is_done_when_it_can_be(tmp_path: Path) -> None:
     """A person who wants everything erased while the disk is full gets the receipt once it is really erased."""
     async with TelegramServer() as fake, running(fake, tmp_path) as bot:
-        bot.dispatch._patience.seconds = 0.05
+        bot.dispatch.retry.seconds = 0.05
         anna = fake.person("Anna")
         await agreed(fake, anna)
         await bot.dispatch.idle()

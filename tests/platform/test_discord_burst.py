@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 
-from adapters.chat.identity import ChatIdentity
-from adapters.chat.store import Kept
-from adapters.discord_adapter.contexts import PersonStore
+from adapters.delivery.store import ChatStore, Kept
+from adapters.storage.identity import ChatIdentity
 from benchmarks.discord_burst import Burst, rush
 from bots.rehearsing.discord_world import DiscordServer
 from tests.discord import Room, agreed, running
@@ -23,7 +22,7 @@ async def test_a_hundred_questions_at_once_are_acknowledged_and_answered_and_not
 
 
 @dataclass(frozen=True, kw_only=True)
-class NotingStore(PersonStore):
+class NotingStore(ChatStore):
     """The store; `loads` are the moments at which chats were read."""
 
     loads: list[float] = field(default_factory=list)
@@ -40,8 +39,7 @@ async def test_no_turn_begins_while_an_acknowledgement_is_outstanding(tmp_path: 
         async with running(fake, tmp_path) as bot:
             for person in (room.anna, room.ben):
                 await agreed(bot, person, room.channel)
-            noting = NotingStore.over(bot.store, bot.store.begin)
-            assert isinstance(noting, NotingStore)
+            noting = NotingStore(**{one.name: getattr(bot.store, one.name) for one in fields(ChatStore)})
             bot.dispatch.store = noting
             fake.fail("POST", CALLBACK, delay=0.3, status=0)
             asked = [one.slash(room.channel, "ask", question="what are voices?") for one in (room.anna, room.ben)]

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from adapters.chat.incoming import Incoming
-from adapters.chat.showing import Showing
+from adapters.conversation.incoming import Incoming
+from adapters.conversation.outgoing import Outgoing
 from adapters.discord_adapter.gate import Where
 from bots.rehearsing.discord_world import DiscordServer
 from tests.discord import Room, agreed, running
@@ -19,14 +19,14 @@ class HoldingGate:
 
     def __init__(self) -> None:
         self.paused, self.excluded = False, 0
-        self.kept: list[tuple[Incoming, Showing]] = []
+        self.kept: list[tuple[Incoming, Outgoing]] = []
         self.release: Any = None
 
     def allowed(self, where: Where, roles: frozenset[int]) -> bool:
         return self.excluded not in roles
 
-    async def held(self, incoming: Incoming, showing: Showing) -> bool:
-        self.kept.append((incoming, showing))
+    async def held(self, incoming: Incoming, outgoing: Outgoing) -> bool:
+        self.kept.append((incoming, outgoing))
         return True
 
     def definitions(self) -> Sequence[Mapping[str, Any]]:

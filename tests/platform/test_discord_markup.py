@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.chat.identity import ChatIdentity
-from adapters.chat.incoming import Incoming
-from adapters.chat.showing import Button, Picture, Showing
-from adapters.chat.splitting import utf16_units
+from adapters.conversation.incoming import Incoming
+from adapters.conversation.outgoing import Button, Outgoing, Picture
+from adapters.delivery.splitting import utf16_units
 from adapters.discord_adapter.plain import MESSAGE, messages, plain
+from adapters.storage.identity import ChatIdentity
 from bots.rehearsing.discord_world import DiscordServer
 from tests.discord import Room, agreed, pinged, running
 from tests.team import CITED, scripted
@@ -104,8 +104,8 @@ async def test_hostile_people_and_models_ping_nobody(tmp_path: Path) -> None:
                 text = row["text"].format(**names)
                 picture = Picture(path=__file__, text=text)
                 button = Button(label=text, command="topics")
-                showing = Showing(text=text * 10, pictures=(picture,), buttons=((button,),))
-                await bot.screen.tell(Incoming(identity=where, place=place), showing)
+                outgoing = Outgoing(text=text * 10, pictures=(picture,), buttons=((button,),))
+                await bot.screen.tell(Incoming(identity=where, place=place), outgoing)
             assert len(fake.bot_messages(room.channel)) >= 2 * len(HOSTILE)
             ours = [one for one in fake.seen_by(room.anna, ever=True) if one.author is fake.bot]
             assert len(fake.threads(room.channel)) >= 50

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from adapters.storage.sealing import Keyring, Secret
-from bots.discord_commands import logged
+from bots.cli.discord import logged
 from bots.rehearsing.discord_world import DiscordServer, Impossible, Message, Permission, Person
 from engine.exceptions import StorageUnavailable
 from tests.moderation import Community, agree, said
@@ -195,14 +195,14 @@ async def test_an_approved_reply_is_remembered_as_said_and_its_buttons_work(tmp_
             identity = review.incoming.identity
             await bot.dispatch.idle()
             before = (await bot.store.load(identity)).state
-            assert before is not None and "A moderator reads" in before.session.conversation.messages[-1].content
+            assert before is not None and "A moderator reads" in before.conversation.messages[-1].content
             assert before.answers == ()
             await said(room.mia.press(note, "Approve"))
             answer = await told(room, VOICES)
             await bot.dispatch.idle()
             after = (await bot.store.load(identity)).state
-            assert after is not None and VOICES in after.session.conversation.messages[-1].content
-            assert after.session.conversation.messages[-1].citations == ("voices",)
+            assert after is not None and VOICES in after.conversation.messages[-1].content
+            assert after.conversation.messages[-1].citations == ("voices",)
             origin = room.anna.press(answer, "Where from?")
             assert "Hearing voices" in await said(origin)
 
@@ -412,12 +412,12 @@ async def test_a_pause_holds_while_the_database_is_away(
         room = Community(fake)
         async with room.running(tmp_path):
             await agree(room.anna, room.channel)
-            standings = room.moderation.standings
-            standings.database, kept = copy.copy(standings.database), standings.database
+            status_store = room.moderation.status_store
+            status_store.database, kept = copy.copy(status_store.database), status_store.database
             if lost == "database":
-                standings.database.run = away  # type: ignore[method-assign]
+                status_store.database.run = away  # type: ignore[method-assign]
             else:
-                standings.replace_file = away
+                status_store.replace_file = away
             pressed = room.mia.slash(room.channel, "mod pause")
             assert "Paused" in await said(pressed)
             assert "not written everywhere" in (await pressed.reply(number=2)).content
@@ -443,7 +443,7 @@ async def test_only_moderators_of_the_server_with_the_moderators_channel_may(tmp
             assert "another server" in await said(stranger.slash(there, "mod pause"))
             offered = room.anna.autocomplete(room.channel, "mod post", focused="source", source="sl")
             assert await offered.offered() == []
-            assert not room.moderation.standings.now.paused
+            assert not room.moderation.status_store.now.paused
             with pytest.raises(Impossible):
                 room.anna.slash(room.anna, "mod pause")
 
@@ -805,7 +805,7 @@ async def test_without_a_moderators_channel_nothing_can_wait_and_a_pause_still_w
             assert "No reply can wait here" in await said(room.olaf.slash(room.channel, "mod mode", mode="all"))
             assert "cannot show a draft" in await said(room.olaf.slash(room.channel, "mod post", source="sleep"))
             assert "Paused" in await said(room.mia.slash(room.channel, "mod pause"))
-            assert room.moderation.standings.now.paused
+            assert room.moderation.status_store.now.paused
 
 
 async def test_a_decision_that_cannot_be_stored_changes_nothing_and_says_so(

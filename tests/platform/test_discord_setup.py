@@ -9,7 +9,7 @@ import pytest
 
 from adapters.storage.keyring_file import save
 from adapters.storage.sealing import Keyring, Secret
-from bots.discord_commands import set_up
+from bots.cli.discord import set_up
 from bots.rehearsing.discord_world import DiscordServer, Permission
 from bots.settings import DiscordSettings
 from engine.exceptions import ConfigurationError

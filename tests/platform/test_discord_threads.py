@@ -185,15 +185,15 @@ async def test_forgetting_erases_every_thread_of_the_person_and_of_nobody_else(t
                     await person.slash(room.channel, "ask", question=question).reply()
             shown = await room.anna.slash(room.channel, "forget").reply()
             assert "our conversation and your settings" in shown.content
-            left = await bot.store.forget(_identity(bot, room, room.anna.id))
+            left = await bot.people.forget(_identity(bot, room, room.anna.id))
             assert (left.chat, left.waiting) == (0, 0)
             assert (await room.anna.slash(room.channel, "ask", question="again").reply()).buttons[0] == BEGIN
-            left = await bot.store.forget(_identity(bot, room, room.ben.id))
+            left = await bot.people.forget(_identity(bot, room, room.ben.id))
             assert left.chat == 4  # their own, that of the first question, and two
 
 
 def _identity(bot: Any, room: Room, user: int) -> Any:
-    from adapters.chat.identity import ChatIdentity
+    from adapters.storage.identity import ChatIdentity
 
     return ChatIdentity(platform="discord", chat=str(room.guild.id), user=str(user))
 

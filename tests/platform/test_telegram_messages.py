@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from adapters.chat.splitting import utf16_units
+from adapters.delivery.splitting import utf16_units
 from bots.rehearsing.telegram_world import Fault, TelegramServer
 from engine.knowledge.base import KnowledgeBase
 from tests.team import CITED, knowledge_folder, scripted
@@ -63,15 +63,15 @@ async def test_a_long_text_comes_in_pieces_with_the_buttons_under_the_last(tmp_p
 
 async def test_only_the_last_piece_has_the_keyboard(tmp_path: Path) -> None:
     """Buttons stand under the end of what they belong to."""
-    from adapters.chat.identity import ChatIdentity
-    from adapters.chat.incoming import Incoming
-    from adapters.chat.showing import Button, Showing
+    from adapters.conversation.incoming import Incoming
+    from adapters.conversation.outgoing import Button, Outgoing
+    from adapters.storage.identity import ChatIdentity
     from adapters.telegram_adapter.adapter import make_bot
     from adapters.telegram_adapter.screen import TelegramScreen
 
     incoming = Incoming(identity=ChatIdentity(platform="telegram", chat="1"), place={"chat": 1})
-    showing = Showing(text="This is a sentence. " * 700, buttons=((Button(label="Simpler", command="simpler"),),))
-    parts = TelegramScreen(bot=make_bot("1:a")).parts(incoming, showing)
+    outgoing = Outgoing(text="This is a sentence. " * 700, buttons=((Button(label="Simpler", command="simpler"),),))
+    parts = TelegramScreen(bot=make_bot("1:a")).parts(incoming, outgoing)
     assert [("reply_markup" in one.content) for one in parts] == [False] * (len(parts) - 1) + [True] and len(parts) == 4
 
 
@@ -120,8 +120,8 @@ async def test_nobody_is_called_by_what_a_model_writes(tmp_path: Path) -> None:
 
 async def test_the_buttons_of_every_shipped_source_fit() -> None:
     """64 bytes hold the button of each topic, its page and every other button there is."""
-    from adapters.chat.pages import topic_code
-    from adapters.chat.showing import BUTTON_BYTES, Button
+    from adapters.conversation.outgoing import BUTTON_BYTES, Button
+    from adapters.conversation.pages import topic_code
 
     for name in ("schizophrenia", "sleep"):
         knowledge = KnowledgeBase.load(ROOT / "knowledge_base" / name)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from adapters.chat.texts import COMMANDS
+from adapters.conversation.texts import COMMANDS
 from bots.rehearsing.telegram_world import TelegramServer
 from tests.kept_feedback import KeptFeedback
 from tests.team import knowledge_folder, scripted
@@ -73,30 +73,15 @@ async def test_the_last_question_before_consent_is_the_one_that_is_answered(tmp_
 
 
 @pytest.mark.parametrize(
-    "command", ["topics", "source", "simpler", "more", "feedback", "safe", "nonsense", "ask sleep"]
-)
-async def test_what_needs_consent_gets_the_disclaimer_in_its_place(tmp_path: Path, command: str) -> None:
-    """Nothing of the knowledge base is shown before somebody has agreed."""
-    async with TelegramServer() as fake, running(fake, tmp_path):
-        (reply,) = await asked(fake, fake.person("Anna"), f"/{command}")
-        assert "computer program" in reply.text and BEGIN in reply.buttons
-
-
-@pytest.mark.parametrize(
     ("command", "start"),
     [
-        ("help", "Write your question in your own words."),
         ("crisis", REFERRAL),
-        ("country", "Which country's contacts shall I show?"),
-        ("language", "Which language shall I use"),
-        ("privacy", "What is kept, and for how long"),
-        ("whocanread", "Who can read this chat?"),
         ("forget", "There was nothing. I kept nothing of this chat."),
         ("stop", "All right. I have erased what I kept of this chat"),
     ],
 )
 async def test_what_needs_no_consent_is_answered_at_once(tmp_path: Path, command: str, start: str) -> None:
-    """Help, choices, what is kept and leaving never wait for a yes."""
+    """Help and leaving never wait for a yes."""
     async with TelegramServer() as fake, running(fake, tmp_path):
         (reply,) = await asked(fake, fake.person("Anna"), f"/{command}")
         assert reply.text.startswith(start) and not fake.refusals()
@@ -121,7 +106,7 @@ async def test_the_buttons_of_the_disclaimer_do_what_they_say(tmp_path: Path) ->
 # --- Danger ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("before", ["", "/ask ", "/help ", "/nonsense ", "/start "])
+@pytest.mark.parametrize("before", ["", "/start "])
 async def test_the_referral_comes_before_consent(tmp_path: Path, before: str) -> None:
     """Who writes that they are in danger reads first where help is, whatever command stands before it."""
     async with TelegramServer() as fake, running(fake, tmp_path):
@@ -151,16 +136,6 @@ async def test_the_referral_is_on_screen_before_a_model_is_asked(tmp_path: Path)
         assert referral.text.startswith(REFERRAL) and list(referral.buttons) == [SAFE]
         await quiet(fake, bot)
         assert len(fake.replies(anna)) == 3 and not model.prompts
-
-
-@pytest.mark.parametrize("command", ["/simpler ", "/topics ", "/language ", "/ask "])
-async def test_the_referral_comes_first_whatever_command_stands_before_it(tmp_path: Path, command: str) -> None:
-    """Words of danger behind a command are read as words."""
-    async with TelegramServer() as fake, running(fake, tmp_path):
-        anna = fake.person("Anna")
-        await agreed(fake, anna)
-        (first, *_) = await asked(fake, anna, command + ENDANGERED)
-        assert first.text.startswith(REFERRAL)
 
 
 async def test_who_is_safe_gets_the_answer_with_the_contacts_below(tmp_path: Path) -> None:
@@ -265,9 +240,6 @@ async def test_the_country_is_asked_once_before_the_first_question(tmp_path: Pat
     ("language", "anywhere", "number"),
     [
         ("en", "I would rather not say", "depending on where you are"),
-        ("de", "Das möchte ich nicht sagen", "je nachdem, wo Sie sind"),
-        ("es", "Prefiero no decirlo", "según dónde estés"),
-        ("fr", "Je préfère ne pas le dire", "selon l'endroit où vous êtes"),
         ("nb", "Det vil jeg helst ikke si", "avhengig av hvor du er"),
     ],
 )

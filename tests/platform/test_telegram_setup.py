@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from adapters.chat.texts import COMMANDS
+from adapters.conversation.texts import COMMANDS
 from adapters.telegram_adapter.setup import IN_GROUPS, NOT_IN_MENUS
 from bots.cli import app
+from bots.cli.telegram import set_up
 from bots.compose import Application
 from bots.rehearsing.telegram_world import Fault, TelegramServer
 from bots.settings import CafiSettings, TelegramSettings
-from bots.telegram_commands import set_up
 from engine.exceptions import ConfigurationError
 
 PRIVATE = json.dumps({"type": "all_private_chats"})

@@ -18,10 +18,11 @@ import pytest
 
 from adapters.telegram_adapter.adapter import TelegramBot
 from adapters.telegram_adapter.webhook import HEADER, MOST_BYTES
+from adapters.web_adapter.server import HttpServer
 from bots.rehearsing.telegram_world import Fault, TelegramServer
-from bots.running import begun, telegram
-from bots.serving import WebServer
+from bots.runner import begun
 from bots.settings import TelegramSettings
+from bots.telegram import telegram, webhook_server
 from engine.exceptions import ConfigurationError
 from tests.team import scripted
 from tests.telegram import agreed, asked, chats_in, quiet
@@ -57,7 +58,7 @@ async def served(fake: TelegramServer, folder: Path, model: Any = None, **given:
     async with chats.application.closing:
         await chats.begin()
         server, bot = begun(chats)
-        assert isinstance(server, WebServer) and isinstance(bot, TelegramBot)
+        assert isinstance(server, HttpServer) and isinstance(bot, TelegramBot)
         tasks = [asyncio.create_task(one.run()) for one in (server, bot)]
         try:
             await fake.wait_for(lambda: fake.updates.webhook.url)
@@ -233,12 +234,12 @@ def test_a_port_in_use_is_named() -> None:
         taken.listen()
         port = taken.getsockname()[1]
         with pytest.raises(ConfigurationError, match=rf"Nothing can listen on 127.0.0.1, port {port}"):
-            WebServer(routes=[], host="127.0.0.1", port=port)
+            webhook_server([], "127.0.0.1", port=port)
 
 
 async def test_the_server_ends_when_it_is_told_to() -> None:
     """It leaves signals alone, frees its port, and has an address while it runs."""
-    server = WebServer(routes=[], host="127.0.0.1", port=0)
+    server = webhook_server([], "127.0.0.1", port=0)
     task = asyncio.create_task(server.run())
     address = server.address
     async with aiohttp.ClientSession() as session, session.get(address) as answer:
@@ -251,7 +252,7 @@ async def test_the_server_ends_when_it_is_told_to() -> None:
 
 async def test_whoever_stalls_is_cut_off() -> None:
     """A request that does not come whole in time ends, and so do headers without an end; others are answered."""
-    server = WebServer(routes=[], host="127.0.0.1", port=0, patience=0.2)
+    server = webhook_server([], "127.0.0.1", port=0, patience=0.2)
     task = asyncio.create_task(server.run())
     port = int(server.address.rsplit(":", 1)[1])
     stalled = (

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from adapters.chat.chat import Chat
-from adapters.chat.feedback_port import Poll
-from adapters.chat.identity import ChatIdentity
-from adapters.chat.incoming import Incoming
-from adapters.chat.state import Answered, ChatState
+from adapters.conversation.chat import Chat
+from adapters.conversation.feedback_port import Poll
+from adapters.conversation.incoming import Incoming
+from adapters.conversation.state import Answered, ChatState
+from adapters.storage.identity import ChatIdentity
 from adapters.web_adapter.boards import Boards
 from adapters.web_adapter.screen import QUIET
 from bots.web import web
@@ -214,7 +214,7 @@ async def test_a_message_that_waited_through_a_restart_is_answered_once_on_the_p
         await chats.store.take([waiting])
     async with running(tmp_path) as bot, Browser(bot.address) as again:
         again.client.cookies = cookies
-        await bot.house.dispatch.idle()
+        await bot.site.dispatch.idle()
         await again.get("/chat")
         assert again.words.count(QUESTION) == 1 and again.words.count(ANSWER) == 1
 
@@ -250,7 +250,7 @@ async def test_all_that_waited_through_a_restart_is_on_the_page_before_any_of_it
             assert [" ".join(one[1:]) for one in mine] == [QUESTION, QUESTION, "Simpler", QUESTION]
             assert again.words.count(ANSWER) == 1 and "Looking in the texts" in again.words
             release.set()
-            await bot.house.dispatch.idle()
+            await bot.site.dispatch.idle()
             await again.get("/chat")
             assert len(again.entries) == 8 and "Looking in the texts" not in again.words
 
@@ -308,7 +308,7 @@ async def test_forgetting_erases_and_says_what(tmp_path: Path) -> None:
         await anna.post("/forget")
         assert "our conversation and your settings (messages: 2)" in anna.words
         assert "cafi-session" not in anna.client.cookies
-        assert (await bot.store.load(identity)).state is None and bot.house.boards.find(identity) is None
+        assert (await bot.store.load(identity)).state is None and bot.site.boards.find(identity) is None
 
 
 async def test_leaving_quickly_erases_and_names_nothing(tmp_path: Path) -> None:
@@ -345,7 +345,7 @@ async def test_a_slow_answer_leaves_a_page_that_can_be_looked_at_again(tmp_path:
     release = asyncio.Event()
 
     async with running(tmp_path, scripted({}), page={"answer_seconds": 0.05}) as bot, Browser(bot.address) as anna:
-        model = bot.chat.session.engine.assistants["schizophrenia"].teams[0]
+        model = bot.chat.engine.assistants["schizophrenia"].teams[0]
         assert not model.built_in
         await anna.begin()
         handle = Chat.handle
@@ -360,7 +360,7 @@ async def test_a_slow_answer_leaves_a_page_that_can_be_looked_at_again(tmp_path:
             await anna.ask("how can I sleep better")
             assert "Looking in the texts" in anna.words and "Look again" in anna.words
             release.set()
-            await bot.house.dispatch.idle()
+            await bot.site.dispatch.idle()
         await anna.get("/chat")
         assert "A fixed time for going to bed can help." in anna.words and "Look again" not in anna.words
 
@@ -393,9 +393,8 @@ class Noted:
 
 async def test_feedback_is_chosen_never_written(tmp_path: Path) -> None:
     """Thumbs, the question in the chat and the one on its own page all reach the port, and only what is on offer."""
-    chats = chats_in(tmp_path)
     noted = Noted()
-    chats.__dict__["feedback"] = noted
+    chats = chats_in(tmp_path, given={"feedback": noted})
     async with chats.application.closing:
         await chats.begin()
         async with serving(web(chats)) as bot, Browser(bot.address) as anna:

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import httpx
 
-from adapters.chat.identity import ChatIdentity
+from adapters.storage.identity import ChatIdentity
 from adapters.web_adapter.adapter import WebBot
 from adapters.web_adapter.boards import Boards
-from adapters.web_adapter.serving import Connections
+from adapters.web_adapter.server import Connections
 from engine.types import LayerResult, Message, UrgencyLevel
 from tests.web import Browser, eventually, listening, running
 
@@ -36,7 +36,7 @@ class Noting:
 
 def noting(bot: WebBot) -> Noting:
     """The layer that now reads along."""
-    layer, engine = Noting(), bot.house.chat.session.engine
+    layer, engine = Noting(), bot.site.chat.engine
     object.__setattr__(engine, "fast_layers", (*engine.fast_layers, layer))
     return layer
 
@@ -49,7 +49,7 @@ async def refusals(bot: WebBot, client: httpx.AsyncClient, token: str) -> dict[s
     answers["foreign"] = await client.post(
         "/chat", data={"form": token, "text": DANGER}, headers={"Origin": "https://evil.example"}
     )
-    while bot.house.posts.take(client.cookies["cafi-session"].encode()):
+    while bot.site.posts.take(client.cookies["cafi-session"].encode()):
         pass
     answers["too many"] = await client.post("/chat", data={"form": token, "text": DANGER})
     return answers
@@ -79,7 +79,7 @@ async def test_messages_beyond_a_chats_limit_are_not_read_and_told_where_help_is
         layer = noting(bot)
         await anna.ask(QUESTION)
         await anna.ask(DANGER)
-        await eventually(lambda: not bot.house.dispatch.busy)
+        await eventually(lambda: not bot.site.dispatch.busy)
         await anna.get("/chat")
         assert "I did not keep the last one" in anna.words and "999" in anna.words.partition("keep the last one")[2]
         assert layer.read == [QUESTION]
@@ -143,7 +143,7 @@ async def test_a_made_up_session_holds_nothing(tmp_path: Path) -> None:
                 page = (await client.get("/look")).text
                 token = page.partition('name="form" value="')[2].partition('"')[0]
                 await client.post("/vote", data={"form": token, "poll": "x", "option": "y"})
-        assert len(bot.house.boards) == 0 and bot.house.places.open == 0
+        assert len(bot.site.boards) == 0 and bot.site.places.open == 0
 
 
 async def test_a_session_without_a_chat_begins_one_within_the_bound(tmp_path: Path) -> None:
@@ -156,7 +156,7 @@ async def test_a_session_without_a_chat_begins_one_within_the_bound(tmp_path: Pa
                 page = (await client.get("/look", headers={"Accept": "text/html"})).text
                 token = page.partition('name="form" value="')[2].partition('"')[0]
                 statuses.append((await client.post("/chat", data={"form": token, "text": QUESTION})).status_code)
-        assert statuses == [202, 202, 202, 429, 429] and len(bot.house.boards) == 3
+        assert statuses == [202, 202, 202, 429, 429] and len(bot.site.boards) == 3
 
 
 async def test_an_open_page_gets_the_referral_whatever_others_begin(tmp_path: Path) -> None:
@@ -168,7 +168,7 @@ async def test_an_open_page_gets_the_referral_whatever_others_begin(tmp_path: Pa
     ):
         await anna.begin()
         async with listening(anna, anna.after) as open_page:
-            await eventually(lambda: bot.house.places.open == 1)
+            await eventually(lambda: bot.site.places.open == 1)
             for number in range(5):
                 async with Browser(bot.address, **{"X-Forwarded-For": f"192.0.2.{number + 20}"}) as other:
                     await other.begin()

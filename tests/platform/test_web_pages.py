@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from adapters.chat.texts import load_languages
+from adapters.conversation.texts import load_languages
 from adapters.web_adapter.settings import WebSettings
 from adapters.web_adapter.texts import load_web_texts
 from bots.paths import data_root
@@ -71,7 +71,7 @@ async def test_the_language_can_be_changed_at_any_time(tmp_path: Path) -> None:
         await anna.get("/look")
         await anna.post("/look", language="nb", country="no", size="2", theme="d", back="/chat")
         assert anna.page.url.path == "/chat" and '<html lang="nb" class="size-2 theme-d"' in anna.text
-        await bot.house.dispatch.idle()
+        await bot.site.dispatch.idle()
         assert "Hva kan jeg" not in anna.text
         await anna.ask("/language")
         assert "Hvilket språk" in anna.words
@@ -224,7 +224,7 @@ async def test_numbers_are_those_of_the_country(tmp_path: Path, country: str) ->
     async with running(tmp_path) as bot, Browser(bot.address) as anna:
         await anna.begin(country=country)
         await anna.get("/crisis")
-        for contact in bot.chat.session.referrals.countries[country].contacts:
+        for contact in bot.chat.pages.referrals.countries[country].contacts:
             assert not contact.number or f">{contact.number}</a>" in anna.main
 
 

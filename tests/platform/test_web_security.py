@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adapters.storage.tables import events
-from adapters.web_adapter.cookies import Cookies, Look
+from adapters.web_adapter.cookies import Cookies, Preferences
 from adapters.web_adapter.limiting import Addresses, Buckets, Places, forwarded
 from adapters.web_adapter.prose import prose, with_links
 from adapters.web_adapter.settings import WebSettings
@@ -161,7 +161,7 @@ def test_any_cookie_is_read_without_harm(text: str) -> None:
     cookies = Cookies(secure=False)
     assert cookies.session(f"cafi-session={text}") == "" or len(text) >= 43
     look = cookies.look(f"cafi-look={text}; a=b")
-    assert Look.read(look.text()) == look
+    assert Preferences.read(look.text()) == look
 
 
 async def test_sessions_are_random_and_new_when_somebody_begins(tmp_path: Path) -> None:
@@ -325,7 +325,7 @@ async def test_a_refused_message_is_told_with_the_emergency_contact(tmp_path: Pa
         await anna.begin(country="uk")
         form, script = {"form": anna.token}, {"Accept": "application/json"}
         failed = anna.text.partition('data-failed="')[2].partition('"')[0]
-        while bot.house.posts.take(anna.client.cookies["cafi-session"].encode()):
+        while bot.site.posts.take(anna.client.cookies["cafi-session"].encode()):
             pass
         for text in (QUESTION, "I want to kill myself"):
             refused = await anna.client.post("/chat", data={**form, "text": text}, headers=script)

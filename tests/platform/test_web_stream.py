@@ -80,8 +80,8 @@ async def test_streams_are_bounded_and_given_back(tmp_path: Path) -> None:
             assert refused.status_code == 503 and refused.headers["connection"] == "close"
             async with listening(ben, ben.after) as three:
                 await three.until("calm")
-                assert bot.house.places.open == 3
-        await eventually(lambda: not bot.house.places.open)
+                assert bot.site.places.open == 3
+        await eventually(lambda: not bot.site.places.open)
         async with listening(anna, anna.after) as again:
             await again.until("calm")
 

@@ -6,9 +6,9 @@ import asyncio
 import time
 from pathlib import Path
 
-from adapters.chat.limits import ChatLimits
-from adapters.chat.spending import Spending
-from adapters.chat.store import ChatStore
+from adapters.conversation.spending import Spending
+from adapters.delivery.limits import ChatLimits
+from adapters.delivery.store import ChatStore
 from adapters.storage.database import Database
 from engine.exceptions import StorageUnavailable
 from engine.types import Usage

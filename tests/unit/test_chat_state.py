@@ -9,11 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adapters.chat.feedback_port import Poll
-from adapters.chat.identity import ChatIdentity
-from adapters.chat.incoming import Incoming
-from adapters.chat.state import Answered, ChatState
-from adapters.session import SessionState
+from adapters.conversation.feedback_port import Poll
+from adapters.conversation.incoming import Incoming
+from adapters.conversation.state import Answered, ChatState
+from adapters.storage.identity import ChatIdentity
 from engine.types import ActiveSource, Conversation, Danger, HandoffOffer, Kind, Message, Reminder, Role
 
 # Half of a character in two units is no text, and comes in updates all the same.
@@ -40,16 +39,12 @@ CONVERSATIONS = st.builds(
         kind=st.sampled_from(list(Kind)),
     ),
 )
-SESSIONS = st.builds(
-    SessionState,
-    conversation=CONVERSATIONS,
-    country=st.none() | NAMES,
-    language=st.none() | NAMES,
-)
 ANSWERS = st.builds(Answered, number=NUMBERS, assistant=NAMES, sources=SOURCES, decision=NAMES, thumbed=st.booleans())
 STATES = st.builds(
     ChatState,
-    session=SESSIONS,
+    conversation=CONVERSATIONS,
+    country=st.none() | NAMES,
+    language=st.none() | NAMES,
     consented=st.booleans(),
     waiting=TEXTS,
     answered=NUMBERS,
@@ -106,7 +101,16 @@ def test_anything_else_is_refused(content: bytes) -> None:
 
 def test_a_chat_of_an_earlier_version_was_asked_nothing() -> None:
     """A state that was stored before questions were remembered opens, with none of them asked."""
-    state = ChatState(session=SessionState(conversation=Conversation(assistant="a")), asked=("clarity",))
+    state = ChatState(conversation=Conversation(assistant="a"), asked=("clarity",))
     kept = json.loads(state.to_json())
     del kept["asked"]
     assert ChatState.from_json(json.dumps(kept).encode()) == replace(state, asked=())
+
+
+@given(STATES)
+def test_a_chat_of_the_first_version_opens(state: ChatState) -> None:
+    """A state that was stored with conversation, country and language in a part of their own is the same when it opens."""
+    kept = json.loads(state.to_json())
+    session = {name: kept.pop(name) for name in ("conversation", "country", "language")}
+    stored = json.dumps({**kept, "version": 1, "session": session}).encode()
+    assert ChatState.from_json(stored) == state

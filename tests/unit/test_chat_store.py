@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import func, insert, select, update
 
-from adapters.chat.clock import WallClock
+from adapters.storage.clock import WallClock
 from adapters.storage.database import Database
 from adapters.storage.sealing import Keyring, Secret
 from adapters.storage.tables import asked, chats, cursors, inbox, polls, spending

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.chat.identity import ChatIdentity
-from adapters.chat.incoming import Incoming
-from adapters.chat.limits import ChatLimits
-from adapters.chat.state import ChatState
-from adapters.chat.store import ChatStore
+from adapters.conversation.incoming import Incoming
+from adapters.conversation.state import ChatState
+from adapters.delivery.limits import ChatLimits
+from adapters.delivery.store import ChatStore
 from adapters.discord_adapter.codes import LONGEST, Code
-from adapters.discord_adapter.contexts import PersonLimits, PersonStore
-from adapters.session import SessionState
+from adapters.discord_adapter.contexts import PersonContexts, own
 from adapters.storage.database import Database
+from adapters.storage.identity import ChatIdentity
 from adapters.storage.migrating import migrate
 from adapters.storage.naming import Naming
 from adapters.storage.sealing import Keyring, Secret
@@ -36,72 +36,81 @@ class Clock:
         return 1_700_000_000 + self.hours * 3600.0
 
 
-def begin() -> SessionState:
-    return SessionState(conversation=Conversation(assistant="a", messages=()))
+def begin() -> ChatState:
+    return ChatState(conversation=Conversation(assistant="a", messages=()))
+
+
+def over(chats: ChatStore, **changes: Any) -> ChatStore:
+    chats = replace(chats, contexts=None, **changes)
+    return replace(chats, contexts=PersonContexts(chats=chats, begin=begin))
+
+
+def people(store: ChatStore) -> PersonContexts:
+    assert isinstance(store.contexts, PersonContexts)
+    return store.contexts
 
 
 @pytest.fixture
-async def store(tmp_path: Path) -> AsyncIterator[PersonStore]:
+async def store(tmp_path: Path) -> AsyncIterator[ChatStore]:
     database = Database(f"sqlite:///{tmp_path}/cafi.db")
     migrate(database)
     chats = ChatStore(
         database=database, naming=Naming(Keyring(current=FIRST)), inbox_secret=Secret(b"3" * 32), now=Clock().now
     )
-    yield PersonStore.over(chats, begin)
+    yield over(chats)
     await database.aclose()
 
 
-async def talked(store: PersonStore, identity: ChatIdentity, **changes: object) -> None:
+async def talked(store: ChatStore, identity: ChatIdentity, **changes: object) -> None:
     (waiting,) = await store.take([Incoming(identity=identity, text="x")])
     kept = await store.load(identity)
-    state = kept.state or ChatState(session=begin())
+    state = kept.state or begin()
     await store.finish(waiting.row, identity, replace(state, consented=True, **changes), kept.version)  # type: ignore[arg-type]
 
 
-async def test_consent_given_in_one_thread_holds_in_the_next_and_the_talk_does_not(store: PersonStore) -> None:
+async def test_consent_given_in_one_thread_holds_in_the_next_and_the_talk_does_not(store: ChatStore) -> None:
     """A new thread begins with consent, country and language, and with nothing that was said elsewhere."""
     said = replace(begin().conversation, danger=Danger(told=0, held="something said"))
-    session = replace(begin(), country="no", language="nb", conversation=said)
-    await talked(store, THREADS[0], session=session, answered=7, waiting="a question")
+    await talked(store, THREADS[0], country="no", language="nb", conversation=said, answered=7, waiting="a question")
     state = (await store.load(THREADS[1])).state
     assert state is not None and state.consented
-    assert (state.session.country, state.session.language) == ("no", "nb")
-    assert (state.session.conversation.danger.held, state.answered, state.waiting) == ("", 0, "")
+    assert (state.country, state.language) == ("no", "nb")
+    assert (state.conversation.danger.held, state.answered, state.waiting) == ("", 0, "")
 
 
-async def test_everything_of_a_person_is_erased_after_a_change_of_secrets_too(store: PersonStore) -> None:
+async def test_everything_of_a_person_is_erased_after_a_change_of_secrets_too(store: ChatStore) -> None:
     """The names of threads are found under a former secret; nobody else's are touched."""
     for identity in (PERSON, *THREADS[:2]):
         await talked(store, identity)
     other = replace(PERSON, user="3", thread="11")
     await talked(store, other)
-    store = replace(store, naming=Naming(Keyring(current=SECOND, former=(FIRST,))))
+    store = over(store, naming=Naming(Keyring(current=SECOND, former=(FIRST,))))
     await talked(store, THREADS[2])
-    assert await store.latest(PERSON) == THREADS[2]
-    assert (await store.forget(THREADS[0])).chat >= 4
+    assert await people(store).latest(PERSON) == THREADS[2]
+    assert (await people(store).forget(THREADS[0])).chat >= 4
     assert [(await store.load(one)).state for one in (PERSON, *THREADS)] == [None] * 4
-    assert await store.latest(PERSON) == PERSON
+    assert await people(store).latest(PERSON) == PERSON
     assert (await store.load(other)).state is not None
 
 
-async def test_the_names_of_threads_live_as_long_as_the_threads(tmp_path: Path, store: PersonStore) -> None:
+async def test_the_names_of_threads_live_as_long_as_the_threads(tmp_path: Path, store: ChatStore) -> None:
     """Activity in one thread keeps the list of all, so that /forget finds what there is."""
     clock = Clock()
-    store = replace(store, now=clock.now)
+    store = over(store, now=clock.now)
     await talked(store, THREADS[0])
     for _ in range(2):
         clock.hours += 20
         await talked(store, THREADS[0])
         await store.sweep(14)
-    assert await store.latest(PERSON) == THREADS[0]
-    assert (await store.forget(PERSON)).chat == 2
+    assert await people(store).latest(PERSON) == THREADS[0]
+    assert (await people(store).forget(PERSON)).chat == 2
     clock.hours += 20
     assert await store.sweep(14) == 0
 
 
 def test_new_threads_do_not_begin_new_limits() -> None:
     """Twelve questions a minute are twelve, in however many threads."""
-    plain, person = ChatLimits(messages_a_minute=2), PersonLimits(messages_a_minute=2)
+    plain, person = ChatLimits(messages_a_minute=2), ChatLimits(messages_a_minute=2, whose=own)
     asked = [Incoming(identity=one) for one in THREADS]
     assert [plain.admit(one, 0) for one in asked] == [True, True, True]
     assert [person.admit(one, 0) for one in asked] == [True, True, False]

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Column, LargeBinary, MetaData, Table, insert, select
 
-from adapters.chat.identity import ChatIdentity
-from adapters.chat.receipt import Receipt, receipt_text
-from adapters.chat.texts import load_languages
+from adapters.conversation.receipt import Receipt, receipt_text
+from adapters.conversation.texts import load_languages
 from adapters.storage.database import Database
 from adapters.storage.erasing import ERASERS, Names
+from adapters.storage.identity import ChatIdentity
 from adapters.storage.naming import pseudonyms
 from adapters.storage.sealing import Keyring, Secret
 from adapters.storage.tables import asked, metadata, reviews

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import select
 
-from adapters.chat.identity import ChatIdentity
 from adapters.feedback.asking import AskedDays, Moment, answered_in, may_ask, next_question
 from adapters.feedback.sinks import DatabaseSink
 from adapters.storage.erasing import Names, erase
+from adapters.storage.identity import ChatIdentity
 from adapters.storage.keyring_file import rotated
 from adapters.storage.naming import Naming, pseudonyms
 from adapters.storage.sealing import Keyring, Secret

@@ -14,7 +14,7 @@ import pytest
 
 import adapters
 import engine
-from adapters.moderation.asked import as_shown
+from adapters.moderation.redaction import as_shown
 from engine.retrieval.questions import split
 from engine.text import clean, fold, sentences, words
 from engine.urgency.classifier import UrgencyClassifier

@@ -97,11 +97,11 @@ def remaining(*ours: object) -> list[str]:
 
 async def test_a_turn_leaves_no_word_in_the_engine(application: Application) -> None:
     """After turns with a strange word no cache, list or compiled expression of the process holds anything made of it."""
-    engine = application.session.engine
+    engine = application.engine
     assert remaining() == []
     for message in MESSAGES:
         turn = await engine.respond(engine.start(), message)
-        application.session.engine.assess_now(engine.start(), message)
+        application.engine.assess_now(engine.start(), message)
         del turn
     assert remaining() == []
 

@@ -13,20 +13,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import update
 
-from adapters.chat.identity import ChatIdentity
-from adapters.chat.incoming import Incoming
-from adapters.chat.state import Answered
-from adapters.moderation.asked import MOST, as_shown
+from adapters.conversation.incoming import Incoming
+from adapters.conversation.state import Answered
 from adapters.moderation.audit import CLOSED, Action, AuditLog, Target
 from adapters.moderation.policy import Admission, Mode, Reason, reason_to_wait
 from adapters.moderation.posts import Post, PostStore, changed, holds_a_phone_number
-from adapters.moderation.rechecking import Recheck
+from adapters.moderation.rechecks import Recheck
+from adapters.moderation.redaction import MOST, as_shown
 from adapters.moderation.review_queue import ReviewQueue
 from adapters.moderation.reviews import Decided, Outcome, Review, ReviewStore, new_id
-from adapters.moderation.standing import Standing, Standings
+from adapters.moderation.status import ModerationStatus, StatusStore
 from adapters.moderation.texts import load_moderation_texts
 from adapters.storage.database import Database
 from adapters.storage.erasing import Names, erase
+from adapters.storage.identity import ChatIdentity
 from adapters.storage.migrating import migrate
 from adapters.storage.naming import Naming, pseudonyms
 from adapters.storage.sealing import Keyring, Secret
@@ -287,8 +287,8 @@ def test_after_a_restart_the_last_change_that_was_written_anywhere_holds(
     migrate(database)
     changes = {"pause": {"paused": True}, "resume": {"paused": False}, "flagged": {"mode": Mode.FLAGGED}}
 
-    async def act() -> Standing:
-        held = Standings(file=folder / "standing.json", database=database, platform="discord")
+    async def act() -> ModerationStatus:
+        held = StatusStore(file=folder / "standing.json", database=database, platform="discord")
         written = held.now
         run, put = database.run, held.replace_file
         for name, file_down, database_down in done:
@@ -301,7 +301,7 @@ def test_after_a_restart_the_last_change_that_was_written_anywhere_holds(
         return written
 
     written = asyncio.run(act())
-    again = Standings(file=folder / "standing.json", database=database, platform="discord")
+    again = StatusStore(file=folder / "standing.json", database=database, platform="discord")
     again.load()
     assert again.now == written
     database.close()
@@ -319,11 +319,11 @@ def test_a_file_that_cannot_be_read_counts_as_a_pause(tmp_path: Path, database: 
     """Better silent than against the moderators' word; a later word in the database wins."""
     file = tmp_path / "standing.json"
     file.write_text('{"paused": fal', encoding="utf-8")
-    held = Standings(file=file, database=database, platform="discord")
+    held = StatusStore(file=file, database=database, platform="discord")
     held.load()
     assert held.now.paused
     held.change(paused=False)
-    assert asyncio.run(held.save()) and Standing.model_validate_json(file.read_text()).paused is False
+    assert asyncio.run(held.save()) and ModerationStatus.model_validate_json(file.read_text()).paused is False
     database.close()
 
 

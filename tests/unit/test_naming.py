@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import pytest
 
-from adapters.chat.identity import ChatIdentity
+from adapters.storage.identity import ChatIdentity
 from adapters.storage.naming import Naming, pseudonyms
 from adapters.storage.sealing import Keyring, Secret
 from engine.exceptions import SealBroken

@@ -7,9 +7,10 @@ import threading
 from dataclasses import replace
 from pathlib import Path
 
-from adapters.reader import Reader
+from adapters.conversation.reader import Reader
 from engine.types import Conversation, Message, Role, Urgency, UrgencyLevel
-from tests.team import CITED, application, scripted
+from tests.chats import begun, chat_over
+from tests.team import CITED, scripted
 
 EMPTY = Conversation(assistant="schizophrenia")
 URGENT = Urgency(level=UrgencyLevel.URGENT)
@@ -87,23 +88,24 @@ async def test_a_long_text_gets_the_referral_as_soon_as_its_turn_has_come(tmp_pa
     """A long text waits for the thread behind the one that is read; danger in it is then answered with the referral."""
     desk = Desk()
     desk.open.clear()
-    session = replace(application(tmp_path).session, reader=Reader(soon_seconds=0.01))
-    holding = asyncio.create_task(session.reader.read(desk.assess, EMPTY, "a" * 1000))
+    chat = chat_over(tmp_path)
+    turns = replace(chat.turns, reader=Reader(soon_seconds=0.01))
+    holding = asyncio.create_task(turns.reader.read(desk.assess, EMPTY, "a" * 1000))
     await asyncio.sleep(0)
-    shown = asyncio.create_task(session.handle(session.start(), DANGER))
+    turn = asyncio.create_task(turns.turn(begun(chat), DANGER))
     await asyncio.sleep(0.02)
-    assert not shown.done()
+    assert not turn.done()
     desk.open.set()
-    assert (await shown).referral
+    assert (await turn).help.replaces
     await holding
 
 
 async def test_what_will_not_be_answered_gets_the_referral_where_it_cannot_be_read(tmp_path: Path) -> None:
     """A long text that finds no time is treated as if it called for help; calm words that are read are not."""
-    session = application(tmp_path).session
-    assert await session.referral_now(session.start(), LONG) is None
-    unread = replace(session, reader=Reader(soon_seconds=0.0, places=0))
-    found = await unread.referral_now(session.start(), LONG)
+    chat = chat_over(tmp_path)
+    assert await chat.turns.referral_now(begun(chat), LONG) is None
+    unread = replace(chat.turns, reader=Reader(soon_seconds=0.0, places=0))
+    found = await unread.referral_now(begun(chat), LONG)
     assert found is not None and "112" in found.text
 
 
@@ -112,8 +114,8 @@ async def test_turns_with_a_model_are_bounded_and_wait_in_order(tmp_path: Path) 
     from bots.settings import SpendingSettings
 
     model = scripted({"agent": CITED}, latency=0.02)
-    app = application(tmp_path, model, spending=SpendingSettings(turns_at_once=2))
-    session, done, most, with_model = app.session, [], 0, 0
+    chat = chat_over(tmp_path, model, spending=SpendingSettings(turns_at_once=2))
+    done, most, with_model = [], 0, 0
     complete = model.complete
 
     async def counted(prompt, ledger):  # type: ignore[no-untyped-def]
@@ -130,8 +132,8 @@ async def test_turns_with_a_model_are_bounded_and_wait_in_order(tmp_path: Path) 
     model.complete = counted  # type: ignore[method-assign]
 
     async def turn(number: int, text: str) -> None:
-        shown = await session.handle(session.start(), text)
-        done.append("referral" if shown.referral else str(number))
+        answered = await chat.turns.turn(begun(chat), text)
+        done.append("referral" if answered.help.replaces else str(number))
 
     asking = [asyncio.create_task(turn(number, "how can I sleep better?")) for number in range(6)]
     await asyncio.sleep(0)

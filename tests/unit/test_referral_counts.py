@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from adapters.counting import UrgentCounts
 from adapters.storage.database import Database
 from adapters.storage.migrating import migrate
 from adapters.storage.referral_counts import ReferralCounts
+from adapters.storage.urgent_counts import UrgentCounts
 from engine.exceptions import StorageError
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.chat.identity import ChatIdentity
+from adapters.storage.identity import ChatIdentity
 from adapters.storage.sealing import SECRET_BYTES, Keyring, Secret
 from engine.exceptions import SealBroken
 

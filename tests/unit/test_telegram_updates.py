@@ -9,8 +9,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from adapters.chat.incoming import Incoming
-from adapters.chat.voting import Vote
+from adapters.conversation.incoming import Incoming
+from adapters.delivery.votes import Vote
 from adapters.telegram_adapter.updates import Left, Me, Meaning, NotYours, read
 
 ME = Me(id=7, username="cafi_bot")

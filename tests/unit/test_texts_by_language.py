@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from adapters.chat.texts import load_languages
+from adapters.console_adapter.texts import load_console_texts
+from adapters.conversation.texts import load_languages
 from adapters.discord_adapter.texts import load_discord_texts
 from adapters.moderation.texts import load_moderation_texts
 from adapters.web_adapter.texts import load_web_texts
@@ -21,6 +22,7 @@ CONFIG = data_root() / "config"
 LOADERS: dict[str, tuple[Callable[[Path], object], str]] = {
     "texts": (lambda folder: Texts.load(folder / "en.yaml"), "about {topics}"),
     "chat": (load_languages, "{hours}"),
+    "console": (load_console_texts, "{titles}"),
     "discord": (load_discord_texts, "{person}"),
     "discord_moderation": (load_moderation_texts, "{minutes}"),
     "web": (lambda folder: load_web_texts(folder, load_languages(CONFIG / "chat")), "{hours}"),

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from sqlalchemy import insert, select
 
-from adapters.chat.vault import ASKED_DAYS, Vault
 from adapters.storage.database import Database
 from adapters.storage.sealing import Keyring, Secret
 from adapters.storage.tables import asked, secrets
+from adapters.storage.vault import ASKED_DAYS, Vault
 from engine.exceptions import ConfigurationError
 from tests.storage import ANNA, BERT, POLL, Clock, database_in, state, store_over
 

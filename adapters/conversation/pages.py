@@ -1,0 +1,227 @@
+"""What a chat shows on request and without a model: help, topics, sources, contacts, choices, who can read, what is kept."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from adapters.conversation.incoming import Incoming
+from adapters.conversation.origin import origin
+from adapters.conversation.outgoing import BUTTON_BYTES, Button, Outgoing, Outgoings, Rows
+from adapters.conversation.privacy import ModeratorNotices, Platform, PrivacyFacts, what_is_kept, who_can_read
+from adapters.conversation.state import Answered, ChatState
+from adapters.conversation.texts import ChatTexts, Languages
+from engine.attempt import Assistant
+from engine.engine import Engine
+from engine.types import Role
+from engine.urgency.referral import Referral, Referrals
+
+TOPICS_A_PAGE = 8
+COUNTRIES_A_PAGE = 20
+"""With the two buttons below them they are no more than Discord shows."""
+RATHER_NOT = "none"
+"""What a button carries for somebody who would rather not say where they are."""
+_LONGEST_TOPIC = BUTTON_BYTES - len(Button(label="", command="topic").code())
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pages:
+    """Everything that can be looked at. Each page leaves the conversation as it is.
+
+    `moderators`: what is told of moderators who may read along at the moment.
+    """
+
+    engine: Engine
+    languages: Languages
+    platform: Platform
+    facts: PrivacyFacts
+    moderators: ModeratorNotices | None = None
+
+    @property
+    def referrals(self) -> Referrals:
+        """The contacts and fixed texts of every country and language."""
+        return self.engine.referrals
+
+    def referral(self, state: ChatState) -> Referral:
+        """The referral for what this person has set."""
+        return self.referrals.choose(state.country, state.language)
+
+    def texts(self, state: ChatState) -> ChatTexts:
+        """The texts in the chat's language."""
+        return self.languages.choose(state.language)
+
+    def assistant(self, state: ChatState) -> Assistant:
+        """Whom the chat is with."""
+        return self.engine.assistants[state.conversation.assistant]
+
+    def emergency(self, state: ChatState) -> str:
+        """The emergency contact inside a sentence."""
+        return self.referral(state).emergency()
+
+    # --- Out of the ordinary ----------------------------------------------------------------------------------------
+
+    def refuse(self, state: ChatState) -> Outgoing:
+        """What is shown for a message beyond the limits: it is neither kept nor read, and where help is goes along."""
+        return Outgoing(text=self.texts(state).too_many.format(emergency=self.emergency(state)), private=True)
+
+    def cannot_take(self, state: ChatState) -> Outgoing:
+        """What is shown while nothing can be stored."""
+        return Outgoing(text=self.texts(state).cannot_take.format(emergency=self.emergency(state)), private=True)
+
+    def sorry(self, state: ChatState) -> Outgoing:
+        """What is shown when something failed on our side."""
+        return Outgoing(text=self.texts(state).sorry.format(emergency=self.emergency(state)), private=True)
+
+    def lost(self, state: ChatState) -> Outgoing:
+        """What is shown when the chat as it was cannot be opened any more."""
+        return Outgoing(text=self.texts(state).lost, private=True)
+
+    def working(self, state: ChatState) -> Outgoing:
+        """What is shown when a turn is slow."""
+        return Outgoing(text=self.texts(state).working, private=True, brief=True)
+
+    # --- On request -------------------------------------------------------------------------------------------------
+
+    async def help(self, state: ChatState, incoming: Incoming) -> Outgoings:
+        """What the bot can do."""
+        yield Outgoing(text=self.texts(state).help, private=True, state=state)
+
+    async def unknown(self, state: ChatState, incoming: Incoming) -> Outgoings:
+        """A command nobody knows."""
+        yield Outgoing(text=self.texts(state).unknown_command, private=True, state=state)
+
+    async def only_text(self, state: ChatState, incoming: Incoming) -> Outgoings:
+        """A message that holds no words."""
+        yield Outgoing(text=self.texts(state).only_text, private=True, state=state)
+
+    async def topics(self, state: ChatState, incoming: Incoming) -> Outgoings:
+        """Titles as buttons, a page at a time."""
+        said, sources = self.texts(state), list(self.assistant(state).knowledge.sources.values())
+        pages = -(-len(sources) // TOPICS_A_PAGE)
+        page = int(incoming.text) % pages if incoming.text.isdecimal() and len(incoming.text) < 6 and pages else 0
+        chosen = sources[page * TOPICS_A_PAGE : (page + 1) * TOPICS_A_PAGE]
+        rows = [(Button(label=source.title, command="topic", argument=topic_code(source.id)),) for source in chosen]
+        if pages > 1:
+            rows.append((Button(label=said.buttons.topics, command="topics", argument=str((page + 1) % pages)),))
+        yield Outgoing(text=said.topics, buttons=tuple(rows), private=True, state=state)
+
+    def topic_title(self, state: ChatState, code: str) -> str:
+        """The title of the source that a topic's button or link names; empty for one that is not there (any more)."""
+        sources = self.assistant(state).knowledge.sources
+        named = sources.get(code) or next((one for one in sources.values() if topic_code(one.id) == code), None)
+        return "" if named is None else named.title
+
+    async def source(self, state: ChatState, incoming: Incoming) -> Outgoings:
+        """The passages that an answer comes from."""
+        said, about = self.texts(state), state.answer(incoming.about)
+        if about is None:
+            text = said.no_source if incoming.about is None else said.earlier_answer
+        else:
+            text = self._origin(state, about, said) or said.no_source
+        title = said.source_is if text.startswith(said.source_is) else ""
+        yield Outgoing(text=text, title=title, private=True, state=state)
+
+    def _origin(self, state: ChatState, about: Answered, said: ChatTexts) -> str:
+        assistants = self.engine.assistants
+        if about.assistant not in assistants:
+            return ""
+        return origin(assistants[about.assistant].knowledge, about.sources, _words_of(state, about), said)
+
+    async def crisis(self, state: ChatState, incoming: Incoming) -> Outgoings:
+        """The contacts, at any time."""
+        yield Outgoing(text=self.referral(state).full(), referral=True, private=True, state=state)
+
+    async def country(self, state: ChatState, incoming: Incoming) -> Outgoings:
+        """The country whose contacts are shown."""
+        said, asked = self.texts(state), incoming.text.strip()
+        chosen = self.with_country(state, asked)
+        if chosen is not None:
+            state, referral = chosen, self.referral(chosen)
+            yield Outgoing(text=f"{self.country_set(state)}\n{referral.listed()}", private=True, state=state)
+            return
+        page = int(asked) if asked.isdecimal() and len(asked) < 6 else 0
+        now = self._country_name(state)
+        text = said.unknown_country if asked and not page else said.choose_country.format(country=now)
+        yield Outgoing(text=text, buttons=self.countries(state, page), private=True, state=state)
+
+    def with_country(self, state: ChatState, said: str) -> ChatState | None:
+        """The chat with the country that somebody names, or would rather not name; None where there is none like it."""
+        code = "" if said == RATHER_NOT else self.referrals.find(said) if said else None
+        return None if code is None else replace(state, country=code)
+
+    def country_set(self, state: ChatState) -> str:
+        """Whose contacts are shown from now on."""
+        return self.texts(state).country_set.format(country=self._country_name(state))
+
+    def _country_name(self, state: ChatState) -> str:
+        shown = self.referral(state).contacts.country
+        return self.referrals.names_in(state.language)[shown]
+
+    def countries(self, state: ChatState, page: int = 0) -> Rows:
+        """A button for each country, a page at a time, and one for those who would rather not say."""
+        texts = self.referral(state).texts
+        offered = list(self.referrals.offered(state.language).items())
+        pages = -(-len(offered) // COUNTRIES_A_PAGE)
+        first = page % pages * COUNTRIES_A_PAGE
+        shown = offered[first : first + COUNTRIES_A_PAGE]
+        rows = _rows([Button(label=name, command="country", argument=code) for code, name in shown], 2)
+        last = [Button(label=texts.rather_not, command="country", argument=RATHER_NOT)]
+        if pages > 1:
+            last.insert(0, Button(label=texts.more_countries, command="country", argument=str(page % pages + 1)))
+        return (*rows, tuple(last))
+
+    async def language(self, state: ChatState, incoming: Incoming) -> Outgoings:
+        """The language of everything around answers."""
+        wanted = self._language(incoming.text)
+        if wanted is not None:
+            state = replace(state, language=wanted)
+            yield Outgoing(text=self.texts(state).language_set, private=True, state=state)
+            return
+        said = self.texts(state)
+        text = said.unknown_language if incoming.text.strip() else said.choose_language
+        names = self.languages.texts.items()
+        choices = [Button(label=one.language, command="language", argument=code) for code, one in names]
+        yield Outgoing(text=text, buttons=_rows(choices, 2), private=True, state=state)
+
+    def _language(self, said: str) -> str | None:
+        wanted = said.strip().casefold()
+        names = {one.language.casefold(): code for code, one in self.languages.texts.items()}
+        return names.get(wanted) or (self.languages.known(wanted) if wanted else None)
+
+    async def privacy(self, state: ChatState, incoming: Incoming) -> Outgoings:
+        """What is kept, and for how long."""
+        said = self.texts(state)
+        lines = [what_is_kept(self.facts, said)]
+        if self.moderators is not None and (kept := self.moderators.kept(state.language)):
+            lines.append(f"- {kept}")
+        yield Outgoing(text="\n".join(lines), title=said.privacy.title, private=True, state=state)
+
+    async def whocanread(self, state: ChatState, incoming: Incoming) -> Outgoings:
+        """Who can read this chat."""
+        said, facts = self.texts(state), self.facts
+        if self.moderators is not None:
+            notices = (self.moderators.reads(state.language), facts.moderators)
+            facts = replace(facts, moderators=" ".join(filter(None, notices)))
+        text = who_can_read(facts, self.platform, said, private=incoming.private)
+        yield Outgoing(text=text, title=said.whocanread.title, private=True, state=state)
+
+
+def topic_code(source: str) -> str:
+    """A source's id as a button carries it: ids that are too long end in a hash, others stay as they are."""
+    if len(source) <= _LONGEST_TOPIC:
+        return source
+    hashed = hashlib.blake2b(source.encode(), digest_size=8).hexdigest()
+    return f"{source[: _LONGEST_TOPIC - len(hashed) - 1]}~{hashed}"
+
+
+def _words_of(state: ChatState, about: Answered) -> str:
+    """The words of an answer, where the conversation still holds them."""
+    for message in reversed(state.conversation.messages):
+        if message.role is Role.ASSISTANT and message.citations == about.sources:
+            return message.content
+    return ""
+
+
+def _rows(buttons: Sequence[Button], wide: int) -> Rows:
+    return tuple(tuple(buttons[at : at + wide]) for at in range(0, len(buttons), wide))

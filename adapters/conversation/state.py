@@ -1,0 +1,120 @@
+"""All that is kept of a chat between messages, and its form on disk (inside a seal)."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, replace
+
+from engine.conversation import from_json as conversation_from
+from engine.conversation import to_json as conversation_to
+from engine.types import Conversation, Help, Turn
+
+KEPT_ANSWERS = 8
+"""Buttons under older answers say that they are too old."""
+_VERSION = 2
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Answered:
+    """What is remembered of an answer for the buttons under it: its number, and what feedback may say of it.
+
+    `thumbed`: its thumb has been counted.
+    """
+
+    number: int
+    assistant: str
+    sources: tuple[str, ...] = ()
+    decision: str = "none"
+    thumbed: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ChatState:
+    """A chat between messages.
+
+    `country` and `language` as chosen, an empty country by somebody who would rather not say.
+    `waiting`: the question sent before consent. `answered`: the last answer's number; `answers`: the last few.
+    `since_asked`: answers since feedback was asked for; `asked`: the questions of feedback they were asked, each once and
+    for as long as the chat lasts; `since_referral`: answers since help was shown, if ever. `told_quoting`: they know
+    that today's answers are quotations only.
+    """
+
+    conversation: Conversation
+    country: str | None = None
+    language: str | None = None
+    consented: bool = False
+    waiting: str = ""
+    answered: int = 0
+    answers: tuple[Answered, ...] = ()
+    since_asked: int = 0
+    asked: tuple[str, ...] = ()
+    since_referral: int | None = None
+    told_quoting: bool = False
+
+    def answer(self, number: int | None) -> Answered | None:
+        """The answer with a number, the last one for None."""
+        if number is None:
+            return self.answers[-1] if self.answers else None
+        return next((one for one in self.answers if one.number == number), None)
+
+    def being_asked(self, question: str) -> ChatState:
+        """The state after a question of feedback has been put, which is not put again."""
+        return replace(self, since_asked=0, asked=(*self.asked, question))
+
+    def after(self, turn: Turn) -> ChatState:
+        """The state after a turn."""
+        number = self.answered + 1
+        this = Answered(
+            number=number,
+            assistant=turn.conversation.assistant,
+            sources=turn.reply.citations,
+            decision=str(turn.review.decision) if turn.review.stages else "none",
+        )
+        referred = turn.help is not Help.NONE
+        since = None if self.since_referral is None else self.since_referral + 1
+        return replace(
+            self,
+            conversation=turn.conversation,
+            answered=number,
+            answers=(*self.answers, this)[-KEPT_ANSWERS:],
+            since_asked=self.since_asked + 1,
+            since_referral=0 if referred else since,
+        )
+
+    def to_json(self) -> bytes:
+        """As bytes, for sealing."""
+        kept = {
+            "version": _VERSION,
+            "conversation": conversation_to(self.conversation),
+            "answers": [asdict(one) for one in self.answers],
+            "asked": self.asked,
+            **{name: getattr(self, name) for name in _PLAIN},
+        }
+        return json.dumps(kept, ensure_ascii=False, separators=(",", ":")).encode(errors="surrogatepass")
+
+    @classmethod
+    def from_json(cls, content: bytes) -> ChatState:
+        """The inverse, of this version and the one before; raises ValueError, KeyError or TypeError for anything else."""
+        kept = json.loads(content.decode(errors="surrogatepass"))
+        if kept["version"] == 1:
+            kept |= kept["session"]
+        elif kept["version"] != _VERSION:
+            raise ValueError("state of another version")
+        return cls(
+            conversation=conversation_from(kept["conversation"]),
+            answers=tuple(Answered(**{**one, "sources": tuple(one["sources"])}) for one in kept["answers"]),
+            asked=tuple(kept.get("asked", ())),  # chats of earlier versions do not say
+            **{name: kept[name] for name in _PLAIN},
+        )
+
+
+_PLAIN = (
+    "country",
+    "language",
+    "consented",
+    "waiting",
+    "answered",
+    "since_asked",
+    "since_referral",
+    "told_quoting",
+)

@@ -1,0 +1,211 @@
+"""What a chat says around its answers, by language: `config/chat/<language>.yaml`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import model_validator
+
+from adapters.texts import ByLanguage, check_keys, read_texts
+from engine.settings import Strict
+from engine.texts import check_braces
+
+COMMANDS = (
+    "start",
+    "help",
+    "ask",
+    "topics",
+    "source",
+    "simpler",
+    "shorter",
+    "example",
+    "more",
+    "crisis",
+    "country",
+    "language",
+    "privacy",
+    "whocanread",
+    "feedback",
+    "forget",
+    "stop",
+    "safe",
+)
+"""Every command of a chat. Platforms offer those that make sense there."""
+_PUT_IN: Mapping[str, frozenset[str]] = {
+    "welcome": frozenset({"name", "condition", "emergency"}),
+    "not_end_to_end": frozenset({"platform"}),
+    "goodbye_crisis": frozenset({"contacts"}),
+    "topic_question": frozenset({"title"}),
+    "source_rests_on": frozenset({"references"}),
+    "picture": frozenset({"caption", "alt"}),
+    "choose_country": frozenset({"country"}),
+    "country_set": frozenset({"country"}),
+    "too_many": frozenset({"emergency"}),
+    "sorry": frozenset({"emergency"}),
+    "cannot_take": frozenset({"emergency"}),
+    "forgotten_chat": frozenset({"count"}),
+    "forgotten_waiting": frozenset({"count"}),
+    "forgotten_polls": frozenset({"count"}),
+    "forgotten_reviews": frozenset({"count"}),
+    "forgotten_rest": frozenset({"platform"}),
+    "whocanread.platform": frozenset({"platform"}),
+    "whocanread.provider": frozenset({"provider", "stored"}),
+    "whocanread.moderators": frozenset({"notice"}),
+    "privacy.conversation": frozenset({"hours"}),
+    "privacy.asked": frozenset({"days"}),
+    "privacy.feedback": frozenset({"sinks"}),
+    "privacy.logs": frozenset({"level"}),
+    "sinks.webhook": frozenset({"host"}),
+}
+
+
+class ButtonTexts(Strict):
+    """Labels of buttons."""
+
+    consent: str
+    whocanread: str
+    decline_consent: str
+    simpler: str
+    shorter: str
+    example: str
+    more: str
+    source: str
+    helpful: str
+    unhelpful: str
+    crisis: str
+    topics: str
+    skip: str
+    yes: str
+    no: str
+
+
+class BotTexts(Strict):
+    """What the platform shows before anybody has written."""
+
+    short: str
+    long: str
+
+
+class WhoCanReadTexts(Strict):
+    """Parts of the answer to “who can read this?”; `adapters/conversation/privacy.py` picks those that are true."""
+
+    title: str
+    you: str
+    group: str
+    platform: str
+    web: str
+    terminal: str
+    provider: str
+    provider_stores: str
+    provider_asked_not: str
+    no_provider: str
+    operator: str
+    operator_account: str
+    moderators: str
+    no_moderators: str
+    nobody_called: str
+
+
+class PrivacyTexts(Strict):
+    """Parts of the answer to “what is kept?”."""
+
+    title: str
+    conversation: str
+    conversation_memory: str
+    waiting: str
+    asked: str
+    feedback: str
+    no_feedback: str
+    counts: str
+    logs: str
+    choice: str
+
+
+class SinkTexts(Strict):
+    """Where feedback goes, in words."""
+
+    database: str
+    webhook: str
+
+
+class ChatTexts(Strict):
+    """All of one language. Braces name what is put in."""
+
+    language: str
+    conditions: dict[str, str]
+    welcome: str
+    not_end_to_end: str
+    ask_consent: str
+    consent_first: str
+    consented: str
+    consented_with_question: str
+    stopped: str
+    goodbye_crisis: str
+    help: str
+    unknown_command: str
+    topics: str
+    topic_question: str
+    unknown_topic: str
+    source_is: str
+    source_rests_on: str
+    source_no_references: str
+    no_source: str
+    earlier_answer: str
+    picture: str
+    choose_country: str
+    country_set: str
+    unknown_country: str
+    choose_language: str
+    language_set: str
+    unknown_language: str
+    working: str
+    too_many: str
+    late: str
+    only_text: str
+    edited: str
+    sorry: str
+    cannot_take: str
+    lost: str
+    quoting_today: str
+    forgotten: str
+    forgotten_chat: str
+    forgotten_waiting: str
+    forgotten_asked: str
+    forgotten_polls: str
+    forgotten_reviews: str
+    forgotten_nothing: str
+    forgotten_rest: str
+    buttons: ButtonTexts
+    thumbs_thanks: str
+    no_feedback_now: str
+    not_yours: str
+    commands: dict[str, str]
+    bot: BotTexts
+    whocanread: WhoCanReadTexts
+    privacy: PrivacyTexts
+    sinks: SinkTexts
+
+    @model_validator(mode="after")
+    def _whole(self) -> ChatTexts:
+        check_keys("commands", self.commands, COMMANDS)
+        check_braces(self.model_dump(), _PUT_IN)
+        return self
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Languages(ByLanguage[ChatTexts]):
+    """The chat's texts of every language, and which language a platform means."""
+
+    def known(self, platform_code: str) -> str | None:
+        """The language that a platform's code means (“pt-BR”, “no”), None where there is no text for it."""
+        code = platform_code.replace("_", "-").split("-")[0].casefold()
+        code = {"no": "nb", "nn": "nb"}.get(code, code)
+        return code if code in self.texts else None
+
+
+def load_languages(folder: Path, default: str = "en") -> Languages:
+    """Every language in a folder; raises ConfigurationError."""
+    texts = read_texts(folder, ChatTexts, (default,), called="chat texts", remedy="Use one of: {known}.")
+    return Languages(texts=texts, default=default)

@@ -1,0 +1,235 @@
+"""A turn of a chat: what the engine says, in the person's language, with notes, pictures, buttons, and at times a question.
+
+All platforms and commands go through `Turns`; nothing else asks the engine for a turn.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, nullcontext
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
+
+from adapters.conversation.feedback_port import FeedbackPort, Poll
+from adapters.conversation.incoming import Incoming
+from adapters.conversation.outgoing import Button, Outgoing, Outgoings, Picture, Rows, only
+from adapters.conversation.pages import Pages
+from adapters.conversation.reader import Reader
+from adapters.conversation.spending import Spending
+from adapters.conversation.state import ChatState
+from adapters.conversation.texts import ChatTexts
+from adapters.storage.urgent_counts import UrgentCounts
+from engine.types import Basis, DangerAnswer, Help, Medium, Outcome, Turn, Urgency, UrgencyLevel, Wish
+from engine.urgency.referral import Referral
+
+WISHES = {"simpler": Wish.SIMPLER, "shorter": Wish.SHORTER, "example": Wish.EXAMPLE, "more": Wish.MORE}
+_NAMING = {"start", "topic", "danger"}
+"""What follows these commands is a name of ours, not somebody's own words."""
+
+
+Ask: TypeAlias = Callable[[bool], Awaitable[Turn]]
+"""Asks the engine for a turn; with True, of the built-in agents alone."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Turns:
+    """Answers. At the day's limit of spending, by quotation.
+
+    `counts` holds no more than weeks and platforms; `reader` reads what people write, for all platforms; `places` are
+    those of turns with a language model, given in the order of asking, None for no bound.
+    """
+
+    pages: Pages
+    spending: Spending = field(default_factory=Spending)
+    feedback: FeedbackPort | None = None
+    counts: UrgentCounts = field(default_factory=UrgentCounts)
+    reader: Reader = field(default_factory=Reader)
+    places: asyncio.Semaphore | None = None
+
+    # --- The engine -------------------------------------------------------------------------------------------------
+
+    async def read(self, state: ChatState, message: str) -> Urgency:
+        """What the fast layers see in a message that will be answered."""
+        return await self.reader.read(self.pages.engine.assess_now, state.conversation, message)
+
+    async def referral_now(self, state: ChatState, message: str) -> Outgoing | None:
+        """The whole referral for a message that will not be answered (now), where its explicit words call for one.
+
+        Also where there is no place or time to read it: help that was not needed does less harm than help that was missed.
+        """
+        found = await self.reader.read_soon(self.pages.engine.assess_now, state.conversation, message)
+        if found is not None and found.level is not UrgencyLevel.URGENT:
+            return None
+        self.counts.add(self.pages.platform.id)
+        found = found or Urgency()
+        text = self.pages.referral(state).full(kind=found.kind, third_person=found.another)
+        return Outgoing(text=text, referral=True, private=True)
+
+    async def own_alarm(self, state: ChatState, incoming: Incoming) -> Outgoing | None:
+        """The same, where the words are somebody's own; a topic's name is not."""
+        if not incoming.text or (incoming.command in _NAMING and self.as_question(state, incoming)):
+            return None
+        return await self.referral_now(state, incoming.text)
+
+    async def turn(self, state: ChatState, message: str, *, wish: Wish = Wish.ANSWER, built_in: bool = False) -> Turn:
+        """The engine's turn for one message. `built_in`: no language model is asked."""
+        seen = await self.read(state, message) if wish is Wish.ANSWER else None
+        at_once = seen is not None and seen.level is UrgencyLevel.URGENT
+        async with self._place(built_in=built_in or at_once):
+            turn = await self.pages.engine.respond(
+                state.conversation,
+                message,
+                wish=wish,
+                built_in=built_in,
+                seen=seen,
+                referral=self.pages.referral(state),
+            )
+        return self._counted(turn)
+
+    async def answered(self, state: ChatState, answer: DangerAnswer, *, built_in: bool = False) -> Turn:
+        """The engine's turn after a button below the check question or the referral."""
+        async with self._place(built_in=built_in or answer is not DangerAnswer.SAFE):
+            turn = await self.pages.engine.answered(
+                state.conversation, answer, built_in=built_in, referral=self.pages.referral(state)
+            )
+        return self._counted(turn)
+
+    def _place(self, *, built_in: bool) -> AbstractAsyncContextManager[object]:
+        """A place for a turn that may ask a language model; others need none."""
+        return nullcontext() if built_in or self.places is None else self.places
+
+    def _counted(self, turn: Turn) -> Turn:
+        if turn.help.replaces:
+            self.counts.add(self.pages.platform.id)
+        return turn
+
+    # --- What people do ---------------------------------------------------------------------------------------------
+
+    def message(self, state: ChatState, incoming: Incoming) -> Outgoings:
+        """Answer a message; who asks who can read this is told by the page for it, not by a model."""
+        if self.pages.assistant(state).texts.sayings.secrecy.fits(incoming.text):
+            return self.pages.whocanread(state, incoming)
+        return self._turn(state, incoming, lambda quoting: self.turn(state, incoming.text, built_in=quoting))
+
+    def topic(self, state: ChatState, incoming: Incoming) -> Outgoings:
+        """Answer what a topic's button or link stands for."""
+        question = self.as_question(state, incoming)
+        if not question:
+            return only(Outgoing(text=self.pages.texts(state).unknown_topic, private=True, state=state))
+        return self.message(state, replace(incoming, text=question))
+
+    def wish(self, state: ChatState, incoming: Incoming) -> Outgoings:
+        """The last answer in another form; older answers are too far away to know what was meant."""
+        if incoming.about is not None and incoming.about != state.answered:
+            return self._too_old(state)
+        wish = WISHES[incoming.command]
+        return self._turn(state, incoming, lambda quoting: self.turn(state, "", wish=wish, built_in=quoting))
+
+    def safe(self, state: ChatState, incoming: Incoming) -> Outgoings:
+        """Answer what the crisis referral stood in place of, for somebody who says that they are safe."""
+        return self._answered(state, incoming, DangerAnswer.SAFE)
+
+    def danger(self, state: ChatState, incoming: Incoming) -> Outgoings:
+        """What follows from a button below the check question."""
+        try:
+            answer = DangerAnswer(incoming.text)
+        except ValueError:
+            return self._too_old(state)
+        return self._answered(state, incoming, answer)
+
+    def _too_old(self, state: ChatState) -> Outgoings:
+        return only(Outgoing(text=self.pages.texts(state).earlier_answer, private=True, state=state))
+
+    def _answered(self, state: ChatState, incoming: Incoming, answer: DangerAnswer) -> Outgoings:
+        return self._turn(state, incoming, lambda quoting: self.answered(state, answer, built_in=quoting))
+
+    def as_question(self, state: ChatState, incoming: Incoming) -> str:
+        """What somebody wants to know: their words, or the question that a topic stands for."""
+        if incoming.command not in {"start", "topic"}:
+            return incoming.text if incoming.command in {"", "ask"} else ""
+        title = self.pages.topic_title(state, incoming.text)
+        return self.pages.texts(state).topic_question.format(title=title) if title else ""
+
+    async def _turn(self, state: ChatState, incoming: Incoming, ask: Ask) -> Outgoings:
+        quoting = self.spending.exhausted
+        said, turn = self.pages.texts(state), await ask(quoting)
+        before, state = state, state.after(turn)
+        await self.spending.add(turn.usage)
+        referral = self.pages.referral(state)
+        if turn.help.replaces:
+            rows = safe_button(referral)
+            yield Outgoing(text=turn.reply.text, referral=True, private=True, buttons=rows, state=state, turn=turn)
+            return
+        told = quoting and turn.review.outcome is not Outcome.FIXED
+        state = replace(state, told_quoting=quoting and (told or before.told_quoting))
+        answer = Outgoing(
+            text=_with_notes(turn.reply.text, incoming, said, quoting=told and not before.told_quoting),
+            pictures=tuple(_picture(one, said) for one in turn.reply.media),
+            buttons=check_buttons(referral)
+            if turn.help is Help.QUESTION
+            else self._buttons(said, turn, state.answered),
+            private=turn.help is not Help.NONE,
+            turn=turn,
+        )
+        poll = await self._poll(state, incoming, turn)
+        if poll is None:
+            yield replace(answer, state=state)
+        else:
+            yield answer
+            yield Outgoing(poll=poll, private=True, state=state.being_asked(poll.question))
+
+    async def _poll(self, state: ChatState, incoming: Incoming, turn: Turn) -> Poll | None:
+        """A question back, if this is a good moment for one."""
+        calm = not turn.is_private and turn.review.outcome is not Outcome.FIXED
+        if self.feedback is None or not calm or not incoming.private:
+            return None
+        return await self.feedback.due(incoming.identity, state, state.language or self.pages.languages.default)
+
+    def _buttons(self, said: ChatTexts, turn: Turn, number: int) -> Rows:
+        if turn.review.outcome is Outcome.FIXED and not turn.reply.citations:
+            return ()
+
+        def button(command: str, label: str, argument: str = "") -> Button:
+            return Button(label=label, command=command, argument=argument, about=number)
+
+        labels = said.buttons
+        if turn.conversation.offer is not None:
+            # What the engine understands as a yes and a no is English, whatever the button says.
+            return ((button("ask", labels.yes, "yes"), button("ask", labels.no, "no")),)
+        rest = [button("more", labels.more)]
+        if turn.reply.citations:
+            rest.append(button("source", labels.source))
+        rows: list[tuple[Button, ...]] = []
+        if turn.reply.basis is not Basis.NONE:
+            rows.append(tuple(button(name, getattr(labels, name)) for name in ("simpler", "shorter", "example")))
+        rows.append(tuple(rest))
+        if self.feedback is not None and not turn.is_private:
+            rows.append((button("thumb", labels.helpful, "yes"), button("thumb", labels.unhelpful, "no")))
+        return tuple(rows)
+
+
+def safe_button(referral: Referral) -> Rows:
+    """What stands below the referral: that it was a question, and the person is safe."""
+    return ((Button(label=referral.texts.buttons.safe, command="safe"),),)
+
+
+def check_buttons(referral: Referral) -> Rows:
+    """The three answers to the check question; until one is given, nothing else asks for a tap."""
+    labels = referral.texts.buttons
+    said = ((DangerAnswer.YES, labels.yes), (DangerAnswer.NO, labels.no), (DangerAnswer.OTHER, labels.other))
+    return tuple((Button(label=label, command="danger", argument=answer.value),) for answer, label in said)
+
+
+def _with_notes(text: str, incoming: Incoming, said: ChatTexts, *, quoting: bool) -> str:
+    notes = [
+        note
+        for due, note in ((incoming.late, said.late), (incoming.edited, said.edited), (quoting, said.quoting_today))
+        if due
+    ]
+    return "\n\n".join((*notes, text))
+
+
+def _picture(medium: Medium, said: ChatTexts) -> Picture:
+    caption = medium.caption or medium.file
+    return Picture(path=medium.path, text=said.picture.format(caption=caption, alt=medium.alt))

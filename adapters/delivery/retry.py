@@ -1,0 +1,43 @@
+"""Waiting for the database: what was shown must not be forgotten because a disk is full for a while."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from engine.exceptions import StaleState, StorageError
+
+T = TypeVar("T")
+MOST_SECONDS = 30.0
+_log = logging.getLogger("cafi.dispatch")
+
+
+def _nothing() -> None:
+    return
+
+
+@dataclass(kw_only=True)
+class Retry:
+    """Tries until the database takes it. `seconds`: the first wait, doubled each time. `ended`: no more attempts."""
+
+    seconds: float = 1.0
+    ended: bool = False
+
+    async def until_done(self, work: Callable[[], Awaitable[T]], *, on_wait: Callable[[], None] = _nothing) -> T:
+        """What `work` gives; `on_wait` is called before every wait. Raises StaleState, and StorageError once ended."""
+        wait = self.seconds
+        while True:
+            try:
+                return await work()
+            except StaleState:
+                raise
+            except StorageError as error:
+                _log.error("%s", error)
+                if self.ended:
+                    raise
+            on_wait()
+            await asyncio.sleep(wait)
+            wait = min(wait * 2, MOST_SECONDS)

@@ -1,0 +1,339 @@
+"""Chats and waiting messages on disk: every one sealed, every change one transaction."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from sqlalchemy import Connection, delete, insert, select, update
+
+from adapters.conversation.feedback_port import Poll
+from adapters.conversation.incoming import Incoming
+from adapters.conversation.receipt import Receipt
+from adapters.conversation.state import ChatState
+from adapters.storage.database import Database
+from adapters.storage.erasing import Names, erase
+from adapters.storage.identity import ChatIdentity
+from adapters.storage.naming import Naming
+from adapters.storage.sealing import Keyring, Seal
+from adapters.storage.tables import asked, chats, cursors, inbox, polls, secrets, spending
+from adapters.storage.upserting import upsert
+from engine.exceptions import SealBroken, StaleState
+
+_STATE, _WAITING, _CURSOR = "state", "waiting", "cursor"
+_UNSEALED = b"\x00"
+"""In place of the number of a sealed text's form: the migration had no secret to seal with."""
+POLL_DAYS = 7
+"""A poll that nobody has answered by then is forgotten."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Kept:
+    """A chat as it lies on disk. `version` is 0 and `state` None for a new one; `lost`: it was there and did not open."""
+
+    state: ChatState | None = None
+    version: int = 0
+    lost: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Waiting:
+    """A message in the inbox. `attempts`: how often the process ended while it was being answered."""
+
+    row: int
+    incoming: Incoming
+    attempts: int = 0
+
+
+class Contexts(Protocol):
+    """What is carried between several chats of one person."""
+
+    async def noted(self, arrived: Sequence[Incoming]) -> None:
+        """Messages are about to be put on disk."""
+        ...
+
+    async def loaded(self, identity: ChatIdentity, kept: Kept) -> Kept:
+        """A chat with what holds in it from elsewhere."""
+        ...
+
+    async def finished(self, identity: ChatIdentity, state: ChatState) -> None:
+        """A chat was written."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChatStore:
+    """All that is stored of chats. Every method is one transaction and raises StorageError.
+
+    `inbox_secret` seals waiting messages; it lies apart from the database and from the keyring. `now` gives seconds
+    since 1970. `erased`: told of each chat that was erased, by whoever holds something of chats in memory.
+    """
+
+    database: Database
+    naming: Naming
+    inbox_secret: Seal
+    idle_hours: int = 24
+    now: Callable[[], float] = time.time
+    erased: list[Callable[[ChatIdentity], None]] = field(default_factory=list)
+    contexts: Contexts | None = None
+    """Where people have several chats; what it does is transactions of its own."""
+
+    @property
+    def keyring(self) -> Keyring:
+        """The operator's secrets."""
+        return self.naming.keyring
+
+    # --- Messages that wait -----------------------------------------------------------------------------------------
+
+    async def take(self, arrived: Sequence[Incoming], cursor: tuple[str, int] | None = None) -> list[Waiting]:
+        """Put messages on disk; with them goes the number of the platform's update they came with."""
+        if self.contexts is not None:
+            await self.contexts.noted(arrived)
+        sealed = [
+            {
+                "chat": self._inbox_name(one.identity),
+                "attempts": 0,
+                "sealed": self.inbox_secret.seal(_WAITING, b"", one.to_json()),
+            }
+            for one in arrived
+        ]
+
+        noted = None if cursor is None else self._cursor_row(*cursor)
+
+        def work(connection: Connection) -> list[int]:
+            rows = []
+            for values in sealed:
+                key = connection.execute(insert(inbox).values(values)).inserted_primary_key
+                rows.append(int(key[0]) if key else 0)
+            if noted is not None:
+                connection.execute(upsert(connection.dialect.name, cursors, noted))
+            return rows
+
+        rows = await self.database.run(work)
+        return [Waiting(row=row, incoming=one) for row, one in zip(rows, arrived, strict=True)]
+
+    async def cursor(self, name: str) -> int | None:
+        """The number of the last update that was taken from a platform; None where it is not known (any more)."""
+        sealed = await self.database.run(
+            lambda connection: connection.execute(select(cursors.c.sealed).where(cursors.c.name == name)).scalar()
+        )
+        if sealed is None:
+            return None
+        try:
+            return int.from_bytes(self.keyring.open(_CURSOR, name.encode(), sealed), "big")
+        except SealBroken:
+            return None
+
+    async def put_cursor(self, name: str, value: int) -> None:
+        """Note a number under a name, without any message."""
+        await self.take([], (name, value))
+
+    async def seal_cursors(self) -> None:
+        """Seal the numbers that a version without seals has left."""
+
+        def work(connection: Connection) -> None:
+            for name, sealed in connection.execute(select(cursors.c.name, cursors.c.sealed)).all():
+                if sealed[:1] == _UNSEALED:
+                    row = self._cursor_row(name, int.from_bytes(sealed[1:], "big"))
+                    connection.execute(upsert(connection.dialect.name, cursors, row))
+
+        await self.database.run(work)
+
+    def _cursor_row(self, name: str, value: int) -> dict[str, str | bytes]:
+        return {"name": name, "sealed": self.keyring.current.seal(_CURSOR, name.encode(), value.to_bytes(8, "big"))}
+
+    async def unanswered(self, platform: str) -> tuple[list[Waiting], int]:
+        """The waiting messages of a platform in order, and how many cannot be opened any more (they are dropped)."""
+        rows = await self.database.run(
+            lambda connection: connection.execute(
+                select(inbox.c.id, inbox.c.attempts, inbox.c.sealed).order_by(inbox.c.id)
+            ).all()
+        )
+        found, closed = [], []
+        for row, attempts, sealed in rows:
+            try:
+                incoming = Incoming.from_json(self.inbox_secret.open(_WAITING, b"", sealed))
+            except (SealBroken, ValueError, KeyError, TypeError):
+                closed.append(row)
+                continue
+            if incoming.identity.platform == platform:
+                found.append(Waiting(row=row, incoming=incoming, attempts=attempts))
+        if closed:
+            await self.database.run(lambda connection: connection.execute(delete(inbox).where(inbox.c.id.in_(closed))))
+        return found, len(closed)
+
+    async def tried(self, rows: Sequence[int]) -> None:
+        """Note that these were in somebody's hands when the process ended, so that none fells it for ever."""
+        attempts = inbox.c.attempts + 1
+        await self.database.run(
+            lambda connection: connection.execute(update(inbox).where(inbox.c.id.in_(rows)).values(attempts=attempts))
+        )
+
+    async def waiting(self, rows: Sequence[int]) -> set[int]:
+        """Which of these messages still wait: erasing a chat takes those that wait along."""
+        kept = select(inbox.c.id).where(inbox.c.id.in_(rows))
+        return set(await self.database.run(lambda connection: connection.execute(kept).scalars().all()))
+
+    # --- Chats ------------------------------------------------------------------------------------------------------
+
+    async def load(self, identity: ChatIdentity) -> Kept:
+        """A chat's state, under whichever secret it lies."""
+        kept = await self._load(identity)
+        return kept if self.contexts is None else await self.contexts.loaded(identity, kept)
+
+    async def _load(self, identity: ChatIdentity) -> Kept:
+        chat = await self.naming.of(identity)
+        keys = chat.names("chat")
+        rows = await self.database.run(
+            lambda connection: connection.execute(
+                select(chats.c.chat, chats.c.version, chats.c.sealed, chats.c.seen_hour).where(chats.c.chat.in_(keys))
+            ).all()
+        )
+        by_key = {bytes(row.chat): row for row in rows}
+        for key in keys:
+            row = by_key.get(key)
+            if row is None or row.seen_hour + self.idle_hours < self.hour():
+                continue
+            # The version counts on from the row under the present key only: that is the one that is written.
+            version = row.version if key == keys[0] else 0
+            try:
+                state = ChatState.from_json(chat.open(_STATE, row.sealed))
+            except (SealBroken, ValueError, KeyError, TypeError):
+                return Kept(version=version, lost=True)
+            return Kept(state=state, version=version)
+        present = by_key.get(keys[0])
+        return Kept(version=present.version if present else 0)
+
+    async def finish(
+        self,
+        row: int | None,
+        identity: ChatIdentity,
+        state: ChatState | None,
+        version: int,
+        poll: tuple[str, Poll] | None = None,
+    ) -> int:
+        """A message is answered: its row goes, the state after it comes, both or neither. The state's new version.
+
+        `poll`: the platform's name of a poll that was shown, and what it asks.
+
+        Raises StaleState when somebody else has written the chat since it was loaded.
+        """
+        # Where nothing is written of a chat that may have been erased, nothing is made of its identity either.
+        chat = None if state is None and poll is None else await self.naming.of(identity)
+        keys = () if chat is None else chat.names("chat")
+        sealed = None if chat is None or state is None else chat.seal(_STATE, state.to_json())
+        shown = None if chat is None or poll is None else self._poll_row(identity.platform, keys[0], *poll)
+
+        def work(connection: Connection) -> int:
+            if row is not None:
+                connection.execute(delete(inbox).where(inbox.c.id == row))
+            if shown is not None:
+                connection.execute(upsert(connection.dialect.name, polls, shown))
+            if sealed is None:
+                return version
+            values = {"version": version + 1, "seen_hour": self.hour(), "sealed": sealed}
+            if version == 0:
+                connection.execute(delete(chats).where(chats.c.chat.in_(keys)))
+                connection.execute(insert(chats).values(chat=keys[0], **values))
+            else:
+                this = (chats.c.chat == keys[0]) & (chats.c.version == version)
+                if connection.execute(update(chats).where(this).values(values)).rowcount != 1:
+                    raise StaleState
+            return version + 1
+
+        written = await self.database.run(work)
+        if self.contexts is not None and state is not None:
+            await self.contexts.finished(identity, state)
+        return written
+
+    def _poll_row(self, platform: str, chat: bytes, name: str, poll: Poll) -> dict[str, bytes | int]:
+        context = _poll_context(platform, name)
+        return {
+            "poll": self.keyring.current.keyed("poll", context),
+            "chat": chat,
+            "day": int(self.now() // 86_400),
+            "sealed": self.keyring.current.seal("poll", context, poll.to_json()),
+        }
+
+    async def answered_poll(self, platform: str, name: str) -> Poll | None:
+        """The poll that the platform calls so, which is then forgotten; None for one that is not ours (any more)."""
+        context = _poll_context(platform, name)
+        ours = polls.c.poll.in_(self.keyring.names("poll", context))
+
+        def work(connection: Connection) -> bytes | None:
+            sealed = connection.execute(select(polls.c.sealed).where(ours)).scalar()
+            connection.execute(delete(polls).where(ours))
+            return sealed
+
+        sealed = await self.database.run(work)
+        if sealed is None:
+            return None
+        try:
+            return Poll.from_json(self.keyring.open("poll", context, sealed))
+        except (SealBroken, ValueError, KeyError, TypeError):
+            return None
+
+    async def erase(self, identity: ChatIdentity) -> Receipt:
+        """Erase everything of a chat at once, here and with all who listen."""
+        names = Names.of(await self.naming.of(identity), self._inbox_name(identity))
+        gone = await self.database.run(lambda connection: erase(connection, names))
+        self.naming.forget(identity)
+        for forget in self.erased:
+            forget(identity)
+        return Receipt(
+            chat=gone["chats"],
+            waiting=gone["inbox"],
+            asked=gone["asked"],
+            polls=gone["polls"],
+            reviews=gone["reviews"],
+        )
+
+    # --- Upkeep -----------------------------------------------------------------------------------------------------
+
+    async def sweep(self, asked_days: int) -> int:
+        """Erase what has expired; how many chats. What seems to come from the future counts as of now."""
+        hour, day = self.hour(), int(self.now() // 86_400)
+
+        def work(connection: Connection) -> int:
+            connection.execute(update(chats).where(chats.c.seen_hour > hour).values(seen_hour=hour))
+            connection.execute(delete(asked).where((asked.c.day < day - asked_days) | (asked.c.day > day)))
+            connection.execute(delete(polls).where((polls.c.day < day - POLL_DAYS) | (polls.c.day > day)))
+            connection.execute(delete(spending).where((spending.c.day < day - 1) | (spending.c.day > day)))
+            connection.execute(update(secrets).where(secrets.c.day > day).values(day=day))
+            return connection.execute(delete(chats).where(chats.c.seen_hour + self.idle_hours < hour)).rowcount
+
+        return await self.database.run(work)
+
+    # --- Sums -------------------------------------------------------------------------------------------------------
+
+    async def spent(self, day: int) -> tuple[int, float]:
+        """Tokens and cost of a day."""
+        row = await self.database.run(
+            lambda connection: connection.execute(
+                select(spending.c.tokens, spending.c.cost).where(spending.c.day == day)
+            ).first()
+        )
+        return (0, 0.0) if row is None else (row.tokens, row.cost)
+
+    async def spend(self, day: int, tokens: int, cost: float) -> None:
+        """Add to a day's sums."""
+        row = {"day": day, "tokens": tokens, "cost": cost}
+        await self.database.run(
+            lambda connection: connection.execute(
+                upsert(connection.dialect.name, spending, row, adding=("tokens", "cost"))
+            )
+        )
+
+    def _inbox_name(self, identity: ChatIdentity) -> bytes:
+        """Under which name messages wait. It may be quick to guess: whoever has its key can read them anyway."""
+        return self.inbox_secret.keyed(_WAITING, identity.canonical())
+
+    def hour(self) -> int:
+        """Hours since 1970."""
+        return int(self.now() // 3600)
+
+
+def _poll_context(platform: str, name: str) -> bytes:
+    return f"{platform}:{name}".encode()

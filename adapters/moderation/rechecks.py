@@ -1,0 +1,152 @@
+"""What a moderator has written passes the same checks and judges as what an agent has written, and is never refined:
+nobody changes a moderator's words but the moderator.
+
+Where a source is cited, it is more: an agent's draft comes from the source, a moderator's words may come from anywhere, and
+stand under the source's name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from adapters.moderation.redaction import naming
+from adapters.moderation.reviews import Review
+from engine.attempt import Assistant
+from engine.checks import CheckContext, failed_checks
+from engine.engine import Engine
+from engine.filter import judged
+from engine.judges.lexicon import Lexicon
+from engine.judges.protocol import ROLE_AND_TONE, SOURCE_FIDELITY, Case
+from engine.judges.support import strange_words
+from engine.models.ledger import Ledger
+from engine.text import sentences
+from engine.types import Basis, Decision, Draft, StageRecord
+
+LONGEST_QUESTION = 150
+"""Of a poll."""
+_NAMED = 5
+_NO_ASSISTANT = "The assistant that wrote this is not configured any more."
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recheck:
+    """Checks texts of moderators against the assistants of an engine. `lexicon`: of the built-in judges."""
+
+    engine: Engine
+    lexicon: Lexicon
+
+    async def edited(self, review: Review, words: str) -> tuple[str, ...]:
+        """Why an edited reply cannot be shown; empty where it can."""
+        draft = Draft(reply=words, citations=review.answered.sources, basis=review.basis)
+        return await self.in_other_words(draft, review.draft, review.asked, review.answered.assistant)
+
+    async def in_other_words(self, draft: Draft, former: str, asked: str, assistant_id: str) -> tuple[str, ...]:
+        """Why a moderator's words cannot stand in place of `former` ones, which have been judged; empty where they can.
+
+        They bring no address or number along, and under a source no word that says something and that neither the source
+        nor the former text has: an insult, a name, a promise. A WARNING holds back only what no source supports; any
+        other is a doubt for a human, and one has just decided.
+        """
+        assistant = self.engine.assistants.get(assistant_id)
+        if assistant is None:
+            return (_NO_ASSISTANT,)
+        if reasons := self.failed(assistant, draft, asked):
+            return reasons
+        cited = assistant.knowledge.pick(draft.citations)
+        known = (former, *(text for one in cited for text in (one.title, one.text, *one.summary)))
+        if any(not any(one in text for text in known) for one in naming(draft.reply)):
+            return ("It holds a link, an address, a name or a number that the former text does not have.",)
+        strange = strange_words(draft.reply, known, self.lexicon) if draft.citations else ()
+        if strange:
+            return (f"The source does not say this: {', '.join(strange[:_NAMED])}.",)
+        return await self._objections(assistant, draft, asked, strictly=bool(draft.citations))
+
+    async def poll(self, question: str, answers: Sequence[str]) -> tuple[str, ...]:
+        """Why a poll cannot be put to members; empty where it can.
+
+        It cites nothing, so on a topic of high stakes there is none: everybody sees who votes for what. Its answers are
+        words to choose from and claim nothing; they are judged by role and tone alone.
+        """
+        if len(sentences(question)) != 1 or not question.endswith("?") or len(question) > LONGEST_QUESTION:
+            return (f"It is not one question of at most {LONGEST_QUESTION} characters.",)
+        said = "\n".join((question, *(f"- {one}" for one in answers)))
+        if naming(said) or any(char.isnumeric() or char in "@#<>" for char in said):
+            return ("It holds a number, a link, an address or a mention.",)
+        asked, whole = (Draft(reply=one, basis=Basis.GENERAL) for one in (question, said))
+        for assistant in self.engine.assistants.values():
+            if reasons := self.failed(assistant, whole, said):
+                return reasons
+        assistant = next(iter(self.engine.assistants.values()))
+        record = await self._judged(assistant, whole, said)
+        tone = replace(record, verdicts=tuple(one for one in record.verdicts if one.judge == ROLE_AND_TONE))
+        return await self._objections(assistant, asked, question) or _said(tone)
+
+    async def objections(self, draft: Draft, asked: str, assistant_id: str) -> tuple[str, ...]:
+        """Why a draft cannot be shown: failed checks, or what judges say who reject it."""
+        assistant = self.engine.assistants.get(assistant_id)
+        if assistant is None:
+            return (_NO_ASSISTANT,)
+        return await self._objections(assistant, draft, asked)
+
+    async def _objections(
+        self, assistant: Assistant, draft: Draft, asked: str, *, strictly: bool = False
+    ) -> tuple[str, ...]:
+        reasons = self.failed(assistant, draft, asked)
+        return reasons or _said(await self._judged(assistant, draft, asked), strictly=strictly)
+
+    def failed(self, assistant: Assistant, draft: Draft, asked: str) -> tuple[str, ...]:
+        """The checks by code that a draft fails."""
+        return failed_checks(draft, self._context(assistant, draft, asked))
+
+    async def _judged(self, assistant: Assistant, draft: Draft, asked: str) -> StageRecord:
+        """The last stage of the first team whose judges can work."""
+        stakes = self.engine.stakes
+        case = Case(
+            draft=draft,
+            message=asked,
+            sources=assistant.knowledge.pick(draft.citations),
+            high_stakes=bool(stakes.topics(asked)),
+            risky=stakes.risky(draft.reply),
+            assistant_name=assistant.settings.name,
+            audience=assistant.settings.audience,
+            condition=assistant.settings.condition,
+        )
+        for team in assistant.teams:
+            tiers = {"preliminary": team.preliminary, "chief": team.chief}
+            record = (await judged(case, tiers, Ledger(budget=self.engine.budget)))[-1]
+            if not _broken(record):
+                break
+        return record
+
+    def _context(self, assistant: Assistant, draft: Draft, asked: str) -> CheckContext:
+        return CheckContext(
+            knowledge=assistant.knowledge,
+            in_context=draft.citations,
+            reply_characters=assistant.settings.limits.reply_characters,
+            high_stakes=bool(self.engine.stakes.topics(asked, draft.reply)),
+            private=assistant.private,
+        )
+
+
+def _broken(record: StageRecord) -> bool:
+    rejects = [one for one in record.verdicts if one.decision is Decision.REJECT]
+    return bool(rejects) and all(one.failed for one in rejects)
+
+
+def _said(record: StageRecord, *, strictly: bool = False) -> tuple[str, ...]:
+    """What speaks against a draft; `strictly`: a doubt whether the source supports it does, too."""
+    doubted = any(one.judge == SOURCE_FIDELITY and one.decision is Decision.WARNING for one in record.verdicts)
+    if record.decision is not Decision.REJECT and not (strictly and doubted):
+        return ()
+    return doubts([record]) or ("The judges reject it.",)
+
+
+def doubts(stages: Sequence[StageRecord], most: int = 3) -> tuple[str, ...]:
+    """What the judges of the last stage object to, a line each."""
+    found = [one for one in (stages[-1].verdicts if stages else ()) if one.decision is not Decision.ACCEPT]
+    lines = []
+    for one in found[:most]:
+        said = one.explanation or "; ".join(f"“{sentence}”" for sentence in one.sentences) or str(one.decision)
+        lines.append(f"{one.judge.replace('_', ' ')}: {said[:300]}")
+    return tuple(dict.fromkeys(lines))

@@ -1,0 +1,107 @@
+"""The `cafi` command. Each command reads its options, builds the application and calls one function."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bots.cli.discord import discord_app
+from bots.cli.feedback import feedback_app
+from bots.cli.kb import kb_app
+from bots.cli.secret import secret_app
+from bots.cli.telegram import telegram_app
+from bots.evaluating.commands import eval_app
+from bots.options import FAILED, AgentsOption, Config, Json, Kb, application, failing_calmly, print_json
+from bots.process import starting
+from bots.rehearse_commands import rehearse_app
+
+starting()
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="CAFI answers questions about schizophrenia from a curated knowledge base and has every reply judged.",
+    epilog='Try: cafi ask "Is it my fault that I got ill?"',
+)
+app.add_typer(kb_app, name="kb")
+app.add_typer(eval_app, name="eval")
+app.add_typer(discord_app, name="discord")
+app.add_typer(rehearse_app, name="rehearse")
+app.add_typer(feedback_app, name="feedback")
+app.add_typer(telegram_app, name="telegram")
+app.add_typer(secret_app, name="secret")
+
+
+@app.command()
+def run(config: Config = None, kb: Kb = None, agents: AgentsOption = None) -> None:
+    """Start everything that is configured, in one process: the web page, and platforms whose token is set.
+
+    Example: cafi run --agents builtin
+    """
+    with failing_calmly():
+        built = application(config, kb, agents)
+        from bots.runner import serve
+
+        asyncio.run(serve(built, typer.echo))
+
+
+@app.command()
+def chat(config: Config = None, kb: Kb = None, agents: AgentsOption = None) -> None:
+    """Talk in the terminal. Commands begin with a slash; /help lists them.
+
+    Example: cafi chat --kb knowledge_base/sleep
+    """
+    from bots.terminal import talk
+
+    with failing_calmly():
+        asyncio.run(talk(application(config, kb, agents)))
+
+
+@app.command()
+def ask(
+    text: Annotated[str, typer.Argument(help="The question, in quotes.")],
+    history: Annotated[
+        Path | None,
+        typer.Option(help="Conversation so far: a JSON list of role, content, citations.", metavar="FILE"),
+    ] = None,
+    config: Config = None,
+    kb: Kb = None,
+    agents: AgentsOption = None,
+    as_json: Json = False,
+) -> None:
+    """Answer one question and stop.
+
+    Example: cafi ask "What are early signs of a relapse?" --json
+    """
+    from bots.cli.ask import answer, as_document, as_lines
+
+    with failing_calmly():
+        answered = asyncio.run(answer(application(config, kb, agents), text, history))
+        if as_json:
+            print_json(as_document(answered))
+        else:
+            typer.echo("\n".join(as_lines(answered)))
+
+
+@app.command()
+def check(config: Config = None, kb: Kb = None, agents: AgentsOption = None, as_json: Json = False) -> None:
+    """Check every setting, prompt, rule, source and contact. Names file and line; exit 1 when something is wrong.
+
+    Example: cafi check --config my.yaml
+    """
+    from bots.checking import findings
+
+    with failing_calmly():
+        found = findings(config, kb, agents)
+        errors = [one for one in found if one.level == "error"]
+        if as_json:
+            print_json([one.as_document() for one in found])
+        else:
+            for one in found:
+                typer.echo(f"{one.level}: {one.text}")
+            typer.echo(f"{len(errors)} errors, {len(found) - len(errors)} warnings")
+        if errors:
+            raise typer.Exit(FAILED)
