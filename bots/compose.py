@@ -19,7 +19,6 @@ from bots.settings import CafiSettings, JudgeName
 from engine.agent.passages import PassageRanking
 from engine.agent.quoting import QuotingAgent
 from engine.agent.smalltalk import topic_list
-from engine.attempt import Assistant
 from engine.checks import private_sentences
 from engine.engine import Engine
 from engine.exceptions import ConfigurationError
@@ -43,7 +42,7 @@ from engine.retrieval.vectors import load as load_vectors
 from engine.rules import RuleBook
 from engine.settings import AssistantSettings, Price, Strict
 from engine.stakes import Stakes
-from engine.team import Team
+from engine.team import Assistant, Team
 from engine.texts import Texts
 from engine.types import Tier
 from engine.urgency.classifier import UrgencyClassifier

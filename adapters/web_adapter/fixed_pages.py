@@ -11,9 +11,9 @@ from starlette.responses import FileResponse, JSONResponse, Response
 from adapters.chat.privacy import what_is_kept, who_can_read
 from adapters.web_adapter.entries import pictured
 from adapters.web_adapter.house import House, Refused, Visit
-from engine.attempt import Assistant
 from engine.exceptions import StorageError
 from engine.knowledge.belongings import kind_of
+from engine.team import Assistant
 
 _FOR_GOOD = {"Cache-Control": "public, max-age=31536000, immutable"}
 _A_DAY = {"Cache-Control": "public, max-age=86400"}

@@ -59,13 +59,7 @@ ROWS = [reply("good", flag=False), reply("bad", flag=True), reply("rude", flag=T
 
 def subject(folder: Path, model: Any, **more: Any) -> Subject:
     running = application(folder, model)
-    assistant = running.assistant("schizophrenia")
-    judging = Judging(
-        team=assistant.teams[0],
-        knowledge=assistant.knowledge,
-        assistant=assistant.settings,
-        stakes=running.stakes,
-    )
+    judging = Judging(engine=running.engine, team=running.assistant("schizophrenia").teams[0])
     return Subject(name="test", judging=judging, **more)
 
 
