@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from adapters.counting import UrgentCounts
 from adapters.reader import Reader
-from engine.engine import Engine
+from engine.turn.engine import Engine
 from engine.types import Conversation, DangerAnswer, Medium, Turn, Urgency, UrgencyLevel, Wish
 from engine.urgency.referral import Referral, Referrals
 

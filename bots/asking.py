@@ -10,10 +10,10 @@ from typing import Any
 
 from adapters.session import SessionState
 from bots.compose import Application
-from engine.conversation import active_after, messages_from
 from engine.exceptions import ConfigurationError
 from engine.files import read_text
 from engine.settings import Limits
+from engine.turn.conversation import active_after, messages_from
 from engine.types import Conversation, Help, Turn
 
 

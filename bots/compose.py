@@ -19,8 +19,6 @@ from bots.settings import CafiSettings, JudgeName
 from engine.agent.passages import PassageRanking
 from engine.agent.quoting import QuotingAgent
 from engine.agent.smalltalk import topic_list
-from engine.checks import private_sentences
-from engine.engine import Engine
 from engine.exceptions import ConfigurationError
 from engine.files import read_yaml
 from engine.judges.builtin import BuiltinRoleAndTone, BuiltinSourceFidelity, BuiltinUnsupportedClaims
@@ -42,8 +40,10 @@ from engine.retrieval.vectors import load as load_vectors
 from engine.rules import RuleBook
 from engine.settings import AssistantSettings, Price, Strict
 from engine.stakes import Stakes
-from engine.team import Assistant, Team
 from engine.texts import Texts
+from engine.turn.checks import private_sentences
+from engine.turn.engine import Engine
+from engine.turn.team import Assistant, Team
 from engine.types import Tier
 from engine.urgency.classifier import UrgencyClassifier
 from engine.urgency.floor import Floor

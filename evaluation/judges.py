@@ -10,13 +10,13 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, model_validator
 
-from engine.engine import Engine
 from engine.exceptions import ConfigurationError
-from engine.filter import Filter, FilterPlan
 from engine.judges.protocol import Case
 from engine.settings import Budget
-from engine.team import Team
 from engine.text import clean
+from engine.turn.engine import Engine
+from engine.turn.filter import Filter, FilterPlan
+from engine.turn.team import Team
 from engine.types import Basis, Decision, Draft, Judgement, Message, Role
 from evaluation.rows import read_rows
 

@@ -9,10 +9,10 @@ from typing import Any
 
 from bots.compose import Application
 from bots.settings import CafiSettings
-from engine.engine import Engine
 from engine.exceptions import ModelError
 from engine.models.protocol import Completion, Prompt
 from engine.models.scripted import Answer, ScriptedModel
+from engine.turn.engine import Engine
 
 SLEEP = """---
 id: sleep

@@ -13,7 +13,7 @@ from adapters.chat.showing import BUTTON_BYTES, Button, Rows, Showing, Showings
 from adapters.chat.state import Answered, ChatState
 from adapters.chat.texts import ChatTexts, Languages
 from adapters.session import Session
-from engine.team import Assistant
+from engine.turn.team import Assistant
 from engine.types import Role
 
 TOPICS_A_PAGE = 8

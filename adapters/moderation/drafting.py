@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from adapters.moderation.posts import Post, holds_a_phone_number
 from adapters.moderation.rechecking import Recheck
 from adapters.moderation.reviews import new_id
-from engine.engine import Engine
 from engine.knowledge.source import Source
-from engine.team import Assistant
+from engine.turn.engine import Engine
+from engine.turn.team import Assistant
 from engine.types import Basis, Draft
 from engine.urgency.referral import Referrals
 

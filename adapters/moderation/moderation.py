@@ -14,8 +14,8 @@ from adapters.moderation.rechecking import Recheck
 from adapters.moderation.review_queue import ReviewQueue
 from adapters.moderation.standing import Standing, Standings
 from adapters.moderation.texts import MemberTexts, ModerationTexts
-from engine.engine import Engine
 from engine.exceptions import StorageError
+from engine.turn.engine import Engine
 
 STATS_HOURS = 30 * 24
 SWEEP_SECONDS = 6 * 3600.0

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 
 from adapters.moderation.asked import naming
 from adapters.moderation.reviews import Review
-from engine.engine import Engine
 from engine.judges.lexicon import Lexicon
 from engine.judges.protocol import ROLE_AND_TONE, SOURCE_FIDELITY
 from engine.judges.support import strange_words
-from engine.team import Assistant
 from engine.text import sentences
+from engine.turn.engine import Engine
+from engine.turn.team import Assistant
 from engine.types import Basis, Decision, Draft, StageRecord, Verdict, worst
 
 LONGEST_QUESTION = 150

@@ -18,7 +18,7 @@ from adapters.chat.showing import Button, Rows, Showing
 from adapters.chat.state import Answered, ChatState
 from adapters.chat.turns import check_buttons, safe_button
 from adapters.session import Session
-from engine.team import Assistant
+from engine.turn.team import Assistant
 from engine.types import Medium, Message, Outcome, Role, Turn
 
 Kind: TypeAlias = Literal["you", "answer", "note", "question", "referral"]

@@ -13,7 +13,7 @@ from adapters.web_adapter.entries import pictured
 from adapters.web_adapter.house import House, Refused, Visit
 from engine.exceptions import StorageError
 from engine.knowledge.belongings import kind_of
-from engine.team import Assistant
+from engine.turn.team import Assistant
 
 _FOR_GOOD = {"Cache-Control": "public, max-age=31536000, immutable"}
 _A_DAY = {"Cache-Control": "public, max-age=86400"}

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from bots.compose import Application
     from engine.knowledge.source import Source
     from engine.rules import Rule, RuleBook
-    from engine.team import Assistant
+    from engine.turn.team import Assistant
     from evaluation.distilling.proposals import Writer
 
 generating_app = typer.Typer()

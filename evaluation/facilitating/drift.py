@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from engine.engine import Engine
 from engine.judges.protocol import Judge
 from engine.models.ledger import Ledger
+from engine.turn.engine import Engine
 from engine.types import Conversation, Decision, Draft, Outcome, Turn, Verdict
 from evaluation.facilitating.arms import ARMS, OFF
 from evaluation.facilitating.protocol import Facilitator, FacilitatorTask

@@ -18,9 +18,9 @@ from typing import Any, BinaryIO, Generic, Protocol, TypeVar, cast
 
 from pydantic import TypeAdapter, ValidationError
 
-from engine.conversation import from_json, to_json
 from engine.exceptions import ConfigurationError
 from engine.settings import Strict
+from engine.turn.conversation import from_json, to_json
 from engine.types import Conversation
 from evaluation.facilitating.design import digest
 from evaluation.transcripts import ENDING, Response, Spent

@@ -12,18 +12,18 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from engine.agent.smalltalk import topic_list
-from engine.attempt import NOTHING, Answer, Attempt
-from engine.conversation import remember
 from engine.exceptions import CafiError, ModelError
-from engine.filter import WHOLE, Filter, FilterPlan
 from engine.knowledge.source import Source
 from engine.memo import one_turn
 from engine.models.ledger import Ledger
 from engine.saying import agrees
 from engine.settings import Budget, Price
 from engine.stakes import Stakes
-from engine.team import Assistant, Team
 from engine.text import clean
+from engine.turn.attempt import NOTHING, Answer, Attempt
+from engine.turn.conversation import remember
+from engine.turn.filter import WHOLE, Filter, FilterPlan
+from engine.turn.team import Assistant, Team
 from engine.types import (
     Conversation,
     Danger,

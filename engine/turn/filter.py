@@ -10,12 +10,12 @@ import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from engine.checks import CheckContext, cleaned, failed_checks
 from engine.exceptions import ModelError
 from engine.judges.protocol import Case, Judge, applicable
 from engine.models.ledger import Ledger
 from engine.stakes import Stakes
-from engine.team import Assistant, Team
+from engine.turn.checks import CheckContext, cleaned, failed_checks
+from engine.turn.team import Assistant, Team
 from engine.types import Decision, Draft, Message, Outcome, Stage, StageRecord, Tier, Verdict
 
 Recheck = Callable[[Draft], tuple[str, ...]]

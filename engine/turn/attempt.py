@@ -6,17 +6,17 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from engine.agent.protocol import AgentTask
-from engine.checks import cleaned
-from engine.conversation import follow_up, recent, window
 from engine.exceptions import ModelError, ModelOutputError
-from engine.filter import Filter, Filtered
 from engine.knowledge.source import Source
 from engine.models.ledger import Ledger
 from engine.reflection.reflecting import Reflecting
 from engine.retrieval.embedding import DEPTH
 from engine.retrieval.protocol import Hit
 from engine.retrieval.questions import split
-from engine.team import Assistant, Team
+from engine.turn.checks import cleaned
+from engine.turn.conversation import follow_up, recent, window
+from engine.turn.filter import Filter, Filtered
+from engine.turn.team import Assistant, Team
 from engine.types import Conversation, Draft, Outcome, Urgency, Wish
 
 CUT_OFF = "The last answer was cut off or not in the form asked for. Write a shorter one, in the exact form."
