@@ -27,6 +27,9 @@ from engine.judges.protocol import ROLE_AND_TONE, SOURCE_FIDELITY, UNSUPPORTED_C
 from engine.judges.student import SharpenedJudge, Student, StudentJudge
 from engine.knowledge.base import KnowledgeBase
 from engine.knowledge.limits import LintLimits
+from engine.language.synonyms import Synonyms
+from engine.language.vectors import WordVectors
+from engine.language.vectors import load as load_vectors
 from engine.memo import one_turn
 from engine.models.protocol import ChatModel
 from engine.refiner.builtin import BuiltinRefiner, Disclaimer
@@ -34,9 +37,6 @@ from engine.reflection.builtin import PhraseNeed, SearchCompleteness, WordReleva
 from engine.reflection.protocol import Reflections
 from engine.retrieval.embedding import EmbeddedSources, Embedder
 from engine.retrieval.search import Search
-from engine.retrieval.synonyms import Synonyms
-from engine.retrieval.vectors import WordVectors
-from engine.retrieval.vectors import load as load_vectors
 from engine.rules import RuleBook
 from engine.settings import AssistantSettings, Price, Strict
 from engine.stakes import Stakes

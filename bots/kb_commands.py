@@ -53,7 +53,7 @@ def search(
     from bots.compose import kb_folder
     from bots.explaining import explanation_document, explanation_lines
     from engine.knowledge.base import KnowledgeBase
-    from engine.text import clean
+    from engine.language.text import clean
 
     with failing_calmly():
         running = application(config, kb, agents)

@@ -12,7 +12,7 @@ from string import Formatter
 from pydantic import model_validator
 
 from engine.files import read_yaml
-from engine.saying import Saying
+from engine.language.sayings import Saying
 from engine.settings import Strict
 from engine.types import Wish
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from engine.text import grade, words
+from engine.language.text import grade, words
 from engine.turn.engine import Engine
 from engine.types import Decision, Help, Turn
 from evaluation.rows import read_rows

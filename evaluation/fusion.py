@@ -17,10 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.knowledge.base import KnowledgeBase, scan
+from engine.language.synonyms import Synonyms
+from engine.language.vectors import load
 from engine.retrieval.fusion import NAMES
 from engine.retrieval.search import Search
-from engine.retrieval.synonyms import Synonyms
-from engine.retrieval.vectors import load
 from evaluation.retrieval import Question, read_questions
 
 Floats = NDArray[np.float64]

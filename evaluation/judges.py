@@ -12,8 +12,8 @@ from pydantic import BaseModel, ConfigDict, model_validator
 
 from engine.exceptions import ConfigurationError
 from engine.judges.protocol import Case
+from engine.language.text import clean
 from engine.settings import Budget
-from engine.text import clean
 from engine.turn.engine import Engine
 from engine.turn.filter import Filter, FilterPlan
 from engine.turn.team import Team

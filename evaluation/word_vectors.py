@@ -24,11 +24,11 @@ from numpy.typing import NDArray
 from sentence_transformers import SentenceTransformer
 
 from engine.knowledge.base import scan
-from engine.retrieval.spelling import ordinary_words
-from engine.retrieval.synonyms import Synonyms
+from engine.language.spelling import ordinary_words
+from engine.language.synonyms import Synonyms
+from engine.language.text import sentences
+from engine.language.vectors import WordVectors, subject_lines, write
 from engine.retrieval.terms import tokens
-from engine.retrieval.vectors import WordVectors, subject_lines, write
-from engine.text import sentences
 
 Matrix = NDArray[np.float32]
 

@@ -19,7 +19,7 @@ from adapters.moderation.moderation import Moderation
 from adapters.moderation.posts import Post, changed
 from engine.exceptions import StorageError
 from engine.knowledge.source import Source
-from engine.text import clean
+from engine.language.text import clean
 from engine.turn.team import Assistant
 
 TO_POST, TO_POLL = "View Channel, Send Messages", "View Channel, Send Messages, Create Polls"

@@ -15,7 +15,7 @@ from adapters.moderation.reviews import Review
 from engine.judges.lexicon import Lexicon
 from engine.judges.protocol import ROLE_AND_TONE, SOURCE_FIDELITY
 from engine.judges.support import strange_words
-from engine.text import sentences
+from engine.language.text import sentences
 from engine.turn.engine import Engine
 from engine.turn.team import Assistant
 from engine.types import Basis, Decision, Draft, StageRecord, Verdict, worst

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from engine.knowledge.base import KnowledgeBase
 from engine.knowledge.source import Passage, Source
+from engine.language.text import sentences, squash, words
 from engine.retrieval.search import Search
 from engine.retrieval.terms import Unit, tokens
-from engine.text import sentences, squash, words
 
 FIRST_SOURCE = 0.25
 """What the order of the search counts beside the words: the first source has all of it, the second half."""

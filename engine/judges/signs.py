@@ -18,7 +18,7 @@ from engine.judges.lexicon import Lexicon
 from engine.judges.protocol import ROLE_AND_TONE, SOURCE_FIDELITY, UNSUPPORTED_CLAIMS, Case
 from engine.judges.sentences import Function, content_count
 from engine.judges.support import SourceIndex, Support, SupportMeasure, content_stems
-from engine.text import STOP_WORDS, fold, words
+from engine.language.text import STOP_WORDS, fold, words
 from engine.urgency.features import Features
 from engine.urgency.words import words as spelt
 

@@ -17,7 +17,7 @@ from engine.knowledge.belongings import PICTURE_KINDS, belongs, kind_of, strange
 from engine.knowledge.dangers import FILE, Dangers, read_dangers
 from engine.knowledge.directives import DirectiveKind
 from engine.knowledge.source import Source, read_source
-from engine.text import stems
+from engine.language.text import stems
 from engine.types import Medium
 
 INDEX_CHARACTERS, INDEX_LEAST = 8000, 60

@@ -11,7 +11,7 @@ from engine.knowledge.directives import DirectiveKind
 from engine.knowledge.finding import Finding, Severity
 from engine.knowledge.limits import LintLimits
 from engine.knowledge.section import stretches
-from engine.text import grade, words
+from engine.language.text import grade, words
 
 
 def emergency_first(case: Case) -> Iterator[Finding]:

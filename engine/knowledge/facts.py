@@ -12,7 +12,7 @@ from engine.knowledge.prose_checks import figure_in
 from engine.knowledge.reference import Reference
 from engine.knowledge.section import stretches
 from engine.knowledge.sheet import sheet_of
-from engine.text import fold, sentences
+from engine.language.text import fold, sentences
 
 # "two or three nights", "one month": spans of time in words, which are figures as well.
 _NUMBER = r"(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)"

@@ -27,7 +27,7 @@ from engine.knowledge.sheet import Sheet, sheet_of
 from engine.knowledge.sign_checks import differing_signs, signs_in_prose
 from engine.knowledge.source import Source, assemble
 from engine.knowledge.trust_checks import TRUST_CHECKS, UNREVIEWED, links, media
-from engine.text import grade, words
+from engine.language.text import grade, words
 
 OWN_CHECKS = (*PROSE_CHECKS, *QUESTION_CHECKS, *TRUST_CHECKS, emergency_first)
 FOREIGN_CHECKS = (reading_grade, length, links)

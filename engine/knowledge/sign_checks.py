@@ -23,7 +23,7 @@ from engine.knowledge.directives import danger_lines
 from engine.knowledge.finding import Finding
 from engine.knowledge.limits import LintLimits
 from engine.knowledge.section import Stretch, stretches
-from engine.text import STOP_WORDS, sentences, stem, stems, words
+from engine.language.text import STOP_WORDS, sentences, stem, stems, words
 
 LEAST_TELLING = 2
 """A sentence names a sign by so many of its telling words at least."""

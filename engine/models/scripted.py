@@ -13,10 +13,10 @@ from typing import Any, TypeAlias
 from pydantic import BaseModel
 
 from engine.exceptions import ModelError, ModelOutputError, ModelUnavailable
+from engine.language.text import estimate_tokens
 from engine.models.booking import Booking
 from engine.models.ledger import Ledger
 from engine.models.protocol import Completion, Finish, Prompt
-from engine.text import estimate_tokens
 
 Answer: TypeAlias = str | Mapping[str, Any] | BaseModel | Completion | ModelError
 """What a script may answer: text, something to write as JSON, a whole completion, or an error to raise."""

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.knowledge.base import KnowledgeBase
+from engine.language.vectors import Floats, WordVectors, of_length_one
 from engine.retrieval.terms import tokens
-from engine.retrieval.vectors import Floats, WordVectors, of_length_one
 
-# Sentences and list items, roughly: `engine.text.sentences` is right about abbreviations and six times as slow.
+# Sentences and list items, roughly: `engine.language.text.sentences` is right about abbreviations and six times as slow.
 _BORDER = re.compile(r"(?<=[.!?])\s+|\n\s*\n|\n(?=\s*(?:[-*#]|\d+[.)])\s)")
 
 BEST_LINES = 3

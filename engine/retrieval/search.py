@@ -10,16 +10,16 @@ from dataclasses import dataclass, replace
 
 from engine.knowledge.base import KnowledgeBase
 from engine.knowledge.belongings import belongs
+from engine.language.spelling import Spelling
+from engine.language.synonyms import Synonyms
+from engine.language.vectors import WordVectors
 from engine.memo import one_turn
 from engine.retrieval.index import Index, build
 from engine.retrieval.meaning import Meaning
 from engine.retrieval.protocol import Hit, Retriever
 from engine.retrieval.questions import Part, split
 from engine.retrieval.scoring import Component, Ranking, Scorer
-from engine.retrieval.spelling import Spelling
-from engine.retrieval.synonyms import Synonyms
 from engine.retrieval.terms import Reader, Unit, group_of, tokens
-from engine.retrieval.vectors import WordVectors
 from engine.retrieval.weighing import Weigher, Weighted
 
 THRESHOLD, BY_WORDS_ALONE = 0.38, 0.27

@@ -9,10 +9,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from engine.language.synonyms import Match, Synonyms
+from engine.language.text import STOP_WORDS, fold, stem
 from engine.memo import once_a_turn
 from engine.retrieval.questions import FILLERS
-from engine.retrieval.synonyms import Match, Synonyms
-from engine.text import STOP_WORDS, fold, stem
 
 SAME = 0.95
 """How much a synonym counts beside the word itself."""
@@ -31,7 +31,7 @@ Alternative = tuple[tuple[str, ...], float]
 
 
 def tokens(text: str) -> list[str]:
-    """The folded words of a text in order, as `engine.text.words` gives them but quick on plain English."""
+    """The folded words of a text in order, as `engine.language.text.words` gives them but quick on plain English."""
     plain = text.translate(_TYPOGRAPHIC)
     return _WORD.findall(plain.casefold() if plain.isascii() else fold(text))
 

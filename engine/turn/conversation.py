@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
+from engine.language.text import estimate_tokens, stems, words
 from engine.settings import Limits
-from engine.text import estimate_tokens, stems, words
 from engine.types import (
     ActiveSource,
     Conversation,

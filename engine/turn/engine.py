@@ -14,12 +14,12 @@ from typing import Any
 from engine.agent.smalltalk import topic_list
 from engine.exceptions import CafiError, ModelError
 from engine.knowledge.source import Source
+from engine.language.sayings import agrees
+from engine.language.text import clean
 from engine.memo import one_turn
 from engine.models.ledger import Ledger
-from engine.saying import agrees
 from engine.settings import Budget, Price
 from engine.stakes import Stakes
-from engine.text import clean
 from engine.turn.attempt import NOTHING, Answer, Attempt
 from engine.turn.conversation import remember
 from engine.turn.filter import WHOLE, Filter, FilterPlan

@@ -14,9 +14,9 @@ from pydantic import Field, model_validator
 
 from engine.exceptions import ConfigurationError
 from engine.files import read_yaml
-from engine.saying import agrees
+from engine.language.sayings import agrees
+from engine.language.text import words
 from engine.settings import Strict
-from engine.text import words
 from engine.texts import check_braces
 from engine.types import DangerAnswer, Kind
 

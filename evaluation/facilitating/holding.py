@@ -10,8 +10,8 @@ from dataclasses import asdict, dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
 from engine.exceptions import ModelError
+from engine.language.text import clean
 from engine.models.ledger import Ledger
-from engine.text import clean
 from engine.turn.engine import Engine
 from engine.types import Conversation, Turn, UrgencyLevel
 from evaluation.facilitating.journal import Entry, Expected, HeldT, Journal, Place

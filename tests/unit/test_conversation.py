@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.saying import agrees
+from engine.language.sayings import agrees
+from engine.language.text import estimate_tokens
 from engine.settings import Limits
-from engine.text import estimate_tokens
 from engine.turn.conversation import follow_up, from_json, messages_from, recent, remember, to_json, window
 from engine.types import (
     ActiveSource,

@@ -12,7 +12,7 @@ import pytest
 
 from adapters.web_adapter.prose import prose, with_contacts, with_links
 from engine.exceptions import ConfigurationError
-from engine.text import sentences, words
+from engine.language.text import sentences, words
 from engine.urgency.referral import CountryContacts, Referral, load_referrals, warnings
 
 FOLDER = Path(__file__).resolve().parents[2] / "config" / "crisis"

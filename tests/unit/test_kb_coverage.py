@@ -11,9 +11,9 @@ from bots.covering import coverage_document, coverage_lines
 from bots.heat_map import heat_map_page
 from engine.knowledge.base import KnowledgeBase, Manifest
 from engine.knowledge.source import Source
+from engine.language.text import words
 from engine.retrieval.coverage import Coverage, measure
 from engine.retrieval.protocol import Hit
-from engine.text import words
 
 
 class BySharedWords:

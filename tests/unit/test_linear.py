@@ -15,8 +15,8 @@ import pytest
 import adapters
 import engine
 from adapters.moderation.asked import as_shown
+from engine.language.text import clean, fold, sentences, words
 from engine.retrieval.questions import split
-from engine.text import clean, fold, sentences, words
 from engine.urgency.classifier import UrgencyClassifier
 from engine.urgency.floor import Floor
 from engine.urgency.person import about_another

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from engine.knowledge.base import KnowledgeBase, Manifest
 from engine.knowledge.source import Source
+from engine.language.vectors import load
 from engine.retrieval import Search, Synonyms
 from engine.retrieval.fusion import NAMES, Evidence, scores
 from engine.retrieval.meaning import Meaning
 from engine.retrieval.terms import tokens
-from engine.retrieval.vectors import load
 
 CONFIG = Path(__file__).parents[2] / "config"
 SHARED = Synonyms.load(CONFIG / "synonyms" / "en.yaml")

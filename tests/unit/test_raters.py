@@ -15,11 +15,11 @@ from bots.paths import data_root
 from engine.exceptions import ModelUnavailable
 from engine.judges.lexicon import Lexicon
 from engine.knowledge.base import KnowledgeBase
+from engine.language.text import squash
 from engine.models.calling import PromptedModel
 from engine.models.protocol import Prompt
 from engine.models.scripted import Answer, ScriptedModel
 from engine.prompts import Prompts
-from engine.text import squash
 from evaluation.rating.agreement import quadratic_kappa
 from evaluation.rating.raters import GIVEN, BuiltinRater, LlmRater, Rounds, sources_of
 from evaluation.rating.ratings import read_ratings

@@ -10,8 +10,8 @@ import pytest
 from engine.exceptions import ConfigurationError
 from engine.knowledge.base import KnowledgeBase, Manifest, scan
 from engine.knowledge.source import Source
+from engine.language.vectors import load
 from engine.retrieval import Search, Synonyms
-from engine.retrieval.vectors import load
 
 ROOT = Path(__file__).parents[2]
 SHARED = Synonyms.load(ROOT / "config" / "synonyms" / "en.yaml")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.text import clean, estimate_tokens, fold, grade, sentences, squash, stems, words
+from engine.language.text import clean, estimate_tokens, fold, grade, sentences, squash, stems, words
 
 ANY_TEXT = st.text(max_size=400)
 INVISIBLE = [
@@ -181,5 +181,5 @@ def test_the_quick_look_at_plain_texts_changes_nothing(text: str) -> None:
     """What is cleaned and folded in one look comes out as it does the long way."""
     quick = clean(text, limit=40), fold.__wrapped__(text)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("engine.text._is_plain", lambda text: False)
+        patch.setattr("engine.language.text._is_plain", lambda text: False)
         assert (clean(text, limit=40), fold.__wrapped__(text)) == quick

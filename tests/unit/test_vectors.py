@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from engine.exceptions import ConfigurationError
-from engine.retrieval.vectors import WordVectors, load, subject_lines, write
+from engine.language.vectors import WordVectors, load, subject_lines, write
 
 SHIPPED = Path(__file__).parents[2] / "config" / "vectors"
 

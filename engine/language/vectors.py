@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from engine.exceptions import ConfigurationError
 from engine.files import read_text
+from engine.language.text import stem
 from engine.memo import once_a_turn
-from engine.text import stem
 
 REMEDY = "Put back the file that came with this version, or make one with `python -m evaluation.word_vectors`."
 
