@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from engine.knowledge.base import KnowledgeBase, Manifest
 from engine.knowledge.source import Source
+from engine.language.text import words
 from engine.language.vectors import load
 from engine.retrieval import Search, Synonyms
 from engine.retrieval.fusion import NAMES, Evidence, scores
 from engine.retrieval.meaning import Meaning
-from engine.retrieval.terms import tokens
 
 CONFIG = Path(__file__).parents[2] / "config"
 SHARED = Synonyms.load(CONFIG / "synonyms" / "en.yaml")
@@ -135,7 +135,7 @@ def test_explanation_shows_the_evidence(search: Search) -> None:
 def test_meaning_has_a_row_a_source() -> None:
     """Every source has its likeness, one without a body too."""
     made = Meaning.build(base(*MADE.sources.values(), source("bare", "Sleep", "tired")), VECTORS)
-    likeness = made.likeness(tokens("awake all night"))
+    likeness = made.likeness(words("awake all night"))
     assert likeness is not None
     assert likeness.rows.shape == (5, 6)
     assert likeness.nearest(1) == [4]
