@@ -23,11 +23,11 @@ import torch
 from numpy.typing import NDArray
 from sentence_transformers import SentenceTransformer
 
-from engine.knowledge.base import scan
+from engine.knowledge.base import scan_knowledge
 from engine.language.spelling import ordinary_words
 from engine.language.synonyms import Synonyms
 from engine.language.text import sentences, words
-from engine.language.vectors import WordVectors, subject_lines, write
+from engine.language.vectors import WordVectors, subject_lines, write_vectors
 
 Matrix = NDArray[np.float32]
 
@@ -63,7 +63,7 @@ def read_texts(places: Sequence[Path], synonyms: Synonyms) -> Texts:
     groups = [list(group.words) for group in synonyms.groups]
     for place in places:
         if place.is_dir():
-            base, _ = scan(place)
+            base, _ = scan_knowledge(place)
             for one in base.sources.values() if base else ():
                 further.update(word for question in one.questions for word in words(question))
                 groups.append([one.title, *one.summary, *(text for text in sentences(one.text) if len(text) > 20)])
@@ -186,7 +186,7 @@ def main() -> None:
     synonyms = Synonyms.load(SYNONYMS)
     texts = read_texts(given.texts, synonyms)
     vectors = distil(SentenceTransformer(str(given.teacher)), texts, synonyms, given.cache)
-    write(vectors, given.out)
+    write_vectors(vectors, given.out)
     print(f"{given.out}: {given.out.stat().st_size} bytes")
 
 

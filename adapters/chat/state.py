@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from adapters.session import SessionState
-from engine.turn.conversation import from_json as conversation_from
-from engine.turn.conversation import to_json as conversation_to
+from engine.turn.conversation import conversation_from_json as conversation_from
+from engine.turn.conversation import conversation_to_json as conversation_to
 from engine.types import Help, Turn
 
 KEPT_ANSWERS = 8

@@ -53,7 +53,7 @@ class ChiefOutput(BaseModel):
     explanation: str
 
 
-GIVEN = frozenset(
+JUDGE_GIVEN = frozenset(
     {"rules", "assistant", "high_stakes", "delusional_framing", "sources", "intents", "earlier", "message", "sentences"}
 )
 """The variables a judge's prompt may ask for."""

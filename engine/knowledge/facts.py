@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from engine.knowledge.base import KnowledgeBase
-from engine.knowledge.dangers import FILE
+from engine.knowledge.dangers import DANGERS_FILE
 from engine.knowledge.prose_checks import figure_in
 from engine.knowledge.reference import Reference
 from engine.knowledge.section import stretches
@@ -51,7 +51,11 @@ def facts_of(base: KnowledgeBase) -> Iterator[Fact]:
         for sentence in (one for text in (*entry.signs, *entry.do, entry.say) for one in sentences(text)):
             if figure := _figure(sentence):
                 yield Fact(
-                    source=FILE, section=entry.id, sentence=sentence, figure=figure, references=(entry.authority,)
+                    source=DANGERS_FILE,
+                    section=entry.id,
+                    sentence=sentence,
+                    figure=figure,
+                    references=(entry.authority,),
                 )
 
 

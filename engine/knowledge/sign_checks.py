@@ -18,7 +18,7 @@ from rapidfuzz import fuzz
 from engine.knowledge.base import KnowledgeBase
 from engine.knowledge.case import Case
 from engine.knowledge.danger_checks import entry_fault
-from engine.knowledge.dangers import Danger, Dangers, HowFast
+from engine.knowledge.dangers import Dangers, HowFast, KnownDanger
 from engine.knowledge.directives import danger_lines
 from engine.knowledge.finding import Finding
 from engine.knowledge.limits import LintLimits
@@ -65,7 +65,7 @@ def _same(first: Sequence[str], second: Sequence[str], least: float) -> bool:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Sign:
-    danger: Danger
+    danger: KnownDanger
     words: str
     telling: frozenset[str]
 

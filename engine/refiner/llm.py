@@ -24,7 +24,9 @@ class RefinedOutput(BaseModel):
     reply: str
 
 
-GIVEN = frozenset(["assistant", "rules", "sources", "earlier", "message", "sentences", "objections", "high_stakes"])
+REFINER_GIVEN = frozenset(
+    ["assistant", "rules", "sources", "earlier", "message", "sentences", "objections", "high_stakes"]
+)
 """The variables the refiner's prompt may ask for."""
 
 
