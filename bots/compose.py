@@ -27,6 +27,7 @@ from engine.judges.protocol import ROLE_AND_TONE, SOURCE_FIDELITY, UNSUPPORTED_C
 from engine.judges.student import SharpenedJudge, Student, StudentJudge
 from engine.knowledge.base import KnowledgeBase
 from engine.knowledge.limits import LintLimits
+from engine.language.phrases import Floor
 from engine.language.synonyms import Synonyms
 from engine.language.vectors import WordVectors, load_vectors
 from engine.memo import one_turn
@@ -45,7 +46,6 @@ from engine.turn.engine import Engine
 from engine.turn.team import Assistant, Team
 from engine.types import Tier
 from engine.urgency.classifier import UrgencyClassifier
-from engine.urgency.floor import Floor
 from engine.urgency.referral import Referrals, load_referrals
 
 if TYPE_CHECKING:

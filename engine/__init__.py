@@ -56,6 +56,9 @@ if TYPE_CHECKING:
     from engine.knowledge.limits import LintLimits
     from engine.knowledge.lint import LintReport, lint
     from engine.knowledge.source import Passage, Source
+    from engine.language.features import Features
+    from engine.language.letters import words as head_words
+    from engine.language.phrases import Floor
     from engine.language.spelling import ordinary_words
     from engine.language.synonyms import Synonyms
     from engine.language.text import STOP_WORDS, clean, fold, grade, sentences, squash, stems, words
@@ -133,8 +136,6 @@ if TYPE_CHECKING:
     from engine.urgency.classifier import Description as HeadsDescription
     from engine.urgency.classifier import Head as LinearHead
     from engine.urgency.classifier import UrgencyClassifier, said_before
-    from engine.urgency.features import Features
-    from engine.urgency.floor import Floor
     from engine.urgency.llm import URGENCY_GIVEN, LlmUrgency
     from engine.urgency.protocol import FastLayer, UrgencyLayer
     from engine.urgency.referral import (
@@ -147,7 +148,6 @@ if TYPE_CHECKING:
         referral_faults,
         referral_warnings,
     )
-    from engine.urgency.words import words as head_words
 else:
 
     def __getattr__(name: str) -> object:
