@@ -14,6 +14,7 @@ from functools import cache
 
 import snowballstemmer
 
+from engine.language.letters import LATIN
 from engine.memo import once_a_turn
 
 # Characters that NFKC leaves alone and that people (or their phones) use in place of plain ones.
@@ -24,11 +25,7 @@ _PLAIN = str.maketrans(
         **dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212", "-"),
     }
 )
-# Letters of other scripts that look Latin (a short list from Unicode TS 39, "confusables").
-_LOOKALIKE = str.maketrans(
-    "аеорсухкмтвніѕјԁɡӏԛԝ" + "αεορυικνχτ" + "ıłøđßæœ",
-    "aeopcyxkmtbhisjdglqw" + "aeopuikvxt" + "ilodsao",
-)
+_LOOKALIKE = {code: latin for code, latin in LATIN.items() if chr(code).isalpha()}  # signs stay signs here
 _EMPTY = frozenset(
     "\u115f\u1160\u3164\uffa0\u2800\ufffd\u034f\u17b4\u17b5\u180b\u180c\u180d\u180f"
     + "".join(map(chr, (*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0))))

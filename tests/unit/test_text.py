@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from engine.language.letters import LATIN
 from engine.language.text import clean, estimate_tokens, fold, grade, sentences, squash, stems, words
 
 ANY_TEXT = st.text(max_size=400)
@@ -183,3 +184,10 @@ def test_the_quick_look_at_plain_texts_changes_nothing(text: str) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("engine.language.text._is_plain", lambda text: False)
         assert (clean(text, limit=40), fold.__wrapped__(text)) == quick
+
+
+def test_what_passes_for_a_latin_letter_is_folded_to_it() -> None:
+    """Every small letter that the urgency layers read as a Latin one is folded to a Latin one too, and signs stay signs."""
+    letters = [chr(code) for code in LATIN if chr(code).isalpha() and chr(code) == chr(code).casefold()]
+    assert len(letters) > 150 and all(fold(one).isascii() for one in letters)
+    assert fold("2 × 3 | 4 §") == "2 × 3 | 4 §"
