@@ -14,8 +14,9 @@ from pathlib import Path
 
 from engine.knowledge.base import KnowledgeBase, Manifest
 from engine.knowledge.source import Source
+from engine.language.synonyms import Synonyms
 from engine.language.vectors import load_vectors
-from engine.retrieval import Search, Synonyms
+from engine.retrieval.search import Search
 
 SIZES = (40, 1000)
 BUDGET_MS = {40: 2.0, 1000: 10.0}

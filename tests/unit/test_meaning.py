@@ -11,11 +11,12 @@ from hypothesis import strategies as st
 
 from engine.knowledge.base import KnowledgeBase, Manifest
 from engine.knowledge.source import Source
+from engine.language.synonyms import Synonyms
 from engine.language.text import words
 from engine.language.vectors import load_vectors
-from engine.retrieval import Search, Synonyms
 from engine.retrieval.fusion import EVIDENCE_NAMES, Evidence, scores
 from engine.retrieval.meaning import Meaning
+from engine.retrieval.search import Search
 
 CONFIG = Path(__file__).parents[2] / "config"
 SHARED = Synonyms.load(CONFIG / "synonyms" / "en.yaml")

@@ -10,8 +10,9 @@ import pytest
 from engine.exceptions import ConfigurationError
 from engine.knowledge.base import KnowledgeBase, Manifest, scan_knowledge
 from engine.knowledge.source import Source
+from engine.language.synonyms import Synonyms
 from engine.language.vectors import load_vectors
-from engine.retrieval import Search, Synonyms
+from engine.retrieval.search import Search
 
 ROOT = Path(__file__).parents[2]
 SHARED = Synonyms.load(ROOT / "config" / "synonyms" / "en.yaml")
