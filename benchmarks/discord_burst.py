@@ -30,7 +30,7 @@ from bots.rehearsing.discord_world.discord_server import redirected
 from bots.rehearsing.discord_world.rest import API
 from bots.settings import CafiSettings, DiscordSettings, SessionSettings, SpendingSettings, StorageSettings
 from engine.models.protocol import Prompt
-from engine.models.scripted import Answer, ScriptedModel
+from engine.models.scripted import ScriptedAnswer, ScriptedModel
 
 ROOT = Path(__file__).resolve().parent.parent
 RIGHTS = (
@@ -87,7 +87,7 @@ Spent = Callable[[], Awaitable[float]]
 """The bot's processor seconds so far."""
 
 
-def _answer(prompt: Prompt) -> Answer:
+def _answer(prompt: Prompt) -> ScriptedAnswer:
     if prompt.schema_name != "draft":
         return _CALM if prompt.schema_name == "urgency" else _ACCEPT
     asked = TOKEN.findall(" ".join(message.content for message in prompt.messages))

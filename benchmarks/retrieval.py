@@ -14,8 +14,9 @@ from pathlib import Path
 
 from engine.knowledge.base import KnowledgeBase, Manifest
 from engine.knowledge.source import Source
-from engine.retrieval import Search, Synonyms
-from engine.retrieval.vectors import load
+from engine.language.synonyms import Synonyms
+from engine.language.vectors import load_vectors
+from engine.retrieval.search import Search
 
 SIZES = (40, 1000)
 BUDGET_MS = {40: 2.0, 1000: 10.0}
@@ -76,7 +77,7 @@ def measure(count: int) -> dict[str, float]:
     base = synthetic(count)
     synonyms = Synonyms.load(Path("config/synonyms/en.yaml"))
     start = time.perf_counter()
-    vectors = load(Path("config/vectors/en.npz"), Path("config/vectors/en_elsewhere.txt"))
+    vectors = load_vectors(Path("config/vectors/en.npz"), Path("config/vectors/en_elsewhere.txt"))
     loading = time.perf_counter() - start
     start = time.perf_counter()
     search = Search.build(base, synonyms=synonyms, vectors=vectors)

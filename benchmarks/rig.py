@@ -19,9 +19,9 @@ from benchmarks.mock_server import LoggedCall
 from bots.compose import Application
 from bots.process import settle
 from bots.settings import CafiSettings
-from engine.engine import Engine
 from engine.prompts import Prompts
 from engine.settings import ModelSettings
+from engine.turn.engine import Engine
 from engine.types import Conversation, Outcome, Turn
 
 ROOT = Path(__file__).resolve().parent.parent

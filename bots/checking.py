@@ -22,14 +22,14 @@ from bots.secret_file import database_file, is_beside, secret_file
 from bots.settings import CafiSettings
 from engine.exceptions import ConfigurationError
 from engine.files import read_yaml
-from engine.knowledge.base import scan
-from engine.knowledge.dangers import Dangers, differing
+from engine.knowledge.base import scan_knowledge
+from engine.knowledge.dangers import Dangers, conflicting_dangers
 from engine.models.scripted import UnreachableModel
 from engine.prompts import Prompts
 from engine.rules import RuleBook
 from engine.settings import AssistantSettings
 from engine.texts import Texts
-from engine.urgency.referral import CountryContacts, ReferralTexts, faults, warnings
+from engine.urgency.referral import CountryContacts, ReferralTexts, referral_faults, referral_warnings
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -177,8 +177,8 @@ def _crisis(running: Application) -> Iterator[Finding]:
             yield from () if path in named else [Finding(level="error", problem=error)]
             continue
         if path not in named:  # the first fault of all countries has been reported above
-            yield from (Finding(level="error", problem=one) for one in faults(contacts, path))
-        yield from (Finding(level="warning", problem=one) for one in warnings(contacts, path, date.today()))
+            yield from (Finding(level="error", problem=one) for one in referral_faults(contacts, path))
+        yield from (Finding(level="warning", problem=one) for one in referral_warnings(contacts, path, date.today()))
 
 
 def _assistants(running: Application) -> Iterator[Finding]:
@@ -190,13 +190,13 @@ def _assistants(running: Application) -> Iterator[Finding]:
             yield Finding(level="error", problem=error)
             continue
         yield from _parts(running, settings)
-        base, problems = scan(settings.knowledge_base)
+        base, problems = scan_knowledge(settings.knowledge_base)
         yield from (Finding(level="error", problem=one) for one in problems)
         if base is not None:
             tables[base.manifest.language, base.folder.resolve()] = base.dangers
     for language in dict.fromkeys(spoken for spoken, _ in tables):
         same = [table for (spoken, _), table in tables.items() if spoken == language]
-        yield from (Finding(level="error", problem=one) for one in differing(same))
+        yield from (Finding(level="error", problem=one) for one in conflicting_dangers(same))
 
 
 def _parts(running: Application, settings: AssistantSettings) -> Iterator[Finding]:

@@ -19,9 +19,6 @@ from bots.settings import CafiSettings, JudgeName
 from engine.agent.passages import PassageRanking
 from engine.agent.quoting import QuotingAgent
 from engine.agent.smalltalk import topic_list
-from engine.attempt import Assistant
-from engine.checks import private_sentences
-from engine.engine import Engine
 from engine.exceptions import ConfigurationError
 from engine.files import read_yaml
 from engine.judges.builtin import BuiltinRoleAndTone, BuiltinSourceFidelity, BuiltinUnsupportedClaims
@@ -30,6 +27,9 @@ from engine.judges.protocol import ROLE_AND_TONE, SOURCE_FIDELITY, UNSUPPORTED_C
 from engine.judges.student import SharpenedJudge, Student, StudentJudge
 from engine.knowledge.base import KnowledgeBase
 from engine.knowledge.limits import LintLimits
+from engine.language.phrases import Floor
+from engine.language.synonyms import Synonyms
+from engine.language.vectors import WordVectors, load_vectors
 from engine.memo import one_turn
 from engine.models.protocol import ChatModel
 from engine.refiner.builtin import BuiltinRefiner, Disclaimer
@@ -37,17 +37,15 @@ from engine.reflection.builtin import PhraseNeed, SearchCompleteness, WordReleva
 from engine.reflection.protocol import Reflections
 from engine.retrieval.embedding import EmbeddedSources, Embedder
 from engine.retrieval.search import Search
-from engine.retrieval.synonyms import Synonyms
-from engine.retrieval.vectors import WordVectors
-from engine.retrieval.vectors import load as load_vectors
 from engine.rules import RuleBook
 from engine.settings import AssistantSettings, Price, Strict
 from engine.stakes import Stakes
-from engine.team import Team
 from engine.texts import Texts
+from engine.turn.checks import private_sentences
+from engine.turn.engine import Engine
+from engine.turn.team import Assistant, Team
 from engine.types import Tier
 from engine.urgency.classifier import UrgencyClassifier
-from engine.urgency.floor import Floor
 from engine.urgency.referral import Referrals, load_referrals
 
 if TYPE_CHECKING:
@@ -338,29 +336,29 @@ class Application(Parts):
         texts: Texts,
     ) -> Team:
         # Only here: templates and model roles are a tenth of the start-up time of a run without a model.
-        from engine.agent import llm as agent
-        from engine.judges import llm as judge
+        from engine.agent.llm import AGENT_GIVEN, LlmAgent
+        from engine.judges.llm import JUDGE_GIVEN, LlmJudge
         from engine.models.calling import PromptedModel
-        from engine.refiner import llm as refiner
-        from engine.urgency import llm as urgency
+        from engine.refiner.llm import REFINER_GIVEN, LlmRefiner
+        from engine.urgency.llm import URGENCY_GIVEN, LlmUrgency
 
         def prompted(name: str, given: frozenset[str]) -> PromptedModel:
             return PromptedModel(model=model, template=self.prompts.get(name).expect(given))
 
-        def judges(tier: Tier, label: str) -> Mapping[str, judge.LlmJudge]:
+        def judges(tier: Tier, label: str) -> Mapping[str, LlmJudge]:
             return {
-                name: judge.LlmJudge(
+                name: LlmJudge(
                     name=name,
                     tier=tier,
-                    prompted=prompted(f"{name}_{label}", judge.GIVEN),
+                    prompted=prompted(f"{name}_{label}", JUDGE_GIVEN),
                     rules=rules.checked_by(name),
                 )
                 for name in JUDGES
             }
 
         return Team(
-            agent=agent.LlmAgent(
-                prompted=prompted("agent", agent.GIVEN),
+            agent=LlmAgent(
+                prompted=prompted("agent", AGENT_GIVEN),
                 knowledge=knowledge,
                 rules=rules,
                 wishes=texts.wishes,
@@ -369,30 +367,33 @@ class Application(Parts):
             ),
             preliminary={**judges(Tier.SMALL, "preliminary"), **self._students(self.settings.students, Tier.SMALL)},
             chief=judges(Tier.LARGE, "chief"),
-            refiner=refiner.LlmRefiner(prompted=prompted("refiner", refiner.GIVEN), rules=rules),
-            urgency=(urgency.LlmUrgency(prompted=prompted("urgency", urgency.GIVEN)),),
+            refiner=LlmRefiner(prompted=prompted("refiner", REFINER_GIVEN), rules=rules),
+            urgency=(LlmUrgency(prompted=prompted("urgency", URGENCY_GIVEN)),),
         )
 
     def _llm_reflections(
         self, model: ChatModel, settings: AssistantSettings, ranking: PassageRanking, phrases: PhraseNeed
     ) -> Reflections:
         from engine.models.calling import PromptedModel
-        from engine.reflection import llm
+        from engine.reflection.llm import (
+            COMPLETENESS_GIVEN,
+            NEED_GIVEN,
+            RELEVANCE_GIVEN,
+            LlmCompleteness,
+            LlmNeed,
+            LlmRelevance,
+        )
 
         def prompted(name: str, given: frozenset[str]) -> PromptedModel:
             return PromptedModel(model=model, template=self.prompts.get(name).expect(given))
 
         about = settings.condition
         return Reflections(
-            needed=llm.LlmNeed(
-                prompted=prompted("reflection_needed", llm.NEED_GIVEN), phrases=phrases, condition=about
+            needed=LlmNeed(prompted=prompted("reflection_needed", NEED_GIVEN), phrases=phrases, condition=about),
+            relevant=LlmRelevance(
+                prompted=prompted("reflection_relevant", RELEVANCE_GIVEN), ranking=ranking, condition=about
             ),
-            relevant=llm.LlmRelevance(
-                prompted=prompted("reflection_relevant", llm.RELEVANCE_GIVEN), ranking=ranking, condition=about
-            ),
-            complete=llm.LlmCompleteness(
-                prompted=prompted("reflection_complete", llm.COMPLETENESS_GIVEN), condition=about
-            ),
+            complete=LlmCompleteness(prompted=prompted("reflection_complete", COMPLETENESS_GIVEN), condition=about),
         )
 
 

@@ -13,7 +13,7 @@ from engine.knowledge.belongings import belongs
 from engine.knowledge.finding import Finding
 from engine.knowledge.limits import LintLimits
 from engine.knowledge.lint import LintReport, lint
-from engine.retrieval.synonyms import Synonyms
+from engine.language.synonyms import Synonyms
 
 
 def lint_folder(folder: Path, limits: LintLimits) -> LintReport:

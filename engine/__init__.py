@@ -1,1 +1,376 @@
-"""The engine: one turn of conversation, filtered. It knows no platform, no storage and no environment variable."""
+"""The engine: one turn of conversation, from a message to a reply that has passed its checks and judges.
+
+These are its public names, and nobody outside imports past them. Each is loaded when it is first used, so that a command
+which needs two of them does not wait for the libraries of all.
+"""
+
+from __future__ import annotations
+
+import ast
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from engine.agent.llm import AGENT_GIVEN, LlmAgent
+    from engine.agent.passages import PassageRanking
+    from engine.agent.protocol import Agent, AgentTask
+    from engine.agent.quoting import QuotingAgent
+    from engine.agent.smalltalk import topic_list
+    from engine.exceptions import (
+        BudgetExceeded,
+        CafiError,
+        ConfigurationError,
+        EventRefused,
+        ModelDeclined,
+        ModelError,
+        ModelMisconfigured,
+        ModelOutputError,
+        ModelUnavailable,
+        SealBroken,
+        StaleState,
+        StorageDamaged,
+        StorageError,
+        StorageUnavailable,
+    )
+    from engine.files import line_of, parse_yaml, read_text, read_yaml
+    from engine.judges.agreement import disagreements
+    from engine.judges.builtin import BuiltinRoleAndTone, BuiltinSourceFidelity, BuiltinUnsupportedClaims
+    from engine.judges.claims import Claim, Reading
+    from engine.judges.claims import read as read_claims
+    from engine.judges.lexicon import Lexicon
+    from engine.judges.llm import JUDGE_GIVEN, LlmJudge
+    from engine.judges.protocol import ROLE_AND_TONE, SOURCE_FIDELITY, UNSUPPORTED_CLAIMS, Case, Judge, applicable
+    from engine.judges.sentences import Function
+    from engine.judges.sentences import split as split_sentences
+    from engine.judges.signs import SignReader, Signs
+    from engine.judges.student import SharpenedJudge, Student, StudentHead, StudentJudge, lesson_of, packed
+    from engine.judges.support import SourceIndex, SupportMeasure, strange_words
+    from engine.knowledge.base import KnowledgeBase, Manifest, scan_knowledge
+    from engine.knowledge.belongings import belongs, picture_kind
+    from engine.knowledge.dangers import Dangers, conflicting_dangers
+    from engine.knowledge.facts import Fact, facts_of
+    from engine.knowledge.figures import Figures, SourceFigures
+    from engine.knowledge.finding import Finding
+    from engine.knowledge.limits import LintLimits
+    from engine.knowledge.lint import LintReport, lint
+    from engine.knowledge.source import Passage, Source
+    from engine.language.features import Features
+    from engine.language.letters import words as head_words
+    from engine.language.phrases import Floor
+    from engine.language.spelling import ordinary_words
+    from engine.language.synonyms import Synonyms
+    from engine.language.text import STOP_WORDS, clean, fold, grade, sentences, squash, stems, words
+    from engine.language.vectors import Floats, WordVectors, load_vectors, subject_lines, write_vectors
+    from engine.memo import one_turn
+    from engine.models.calling import PromptedModel
+    from engine.models.ledger import Ledger, ModelCall
+    from engine.models.openai_embeddings import OpenAIEmbedder
+    from engine.models.openai_model import OpenAIModel
+    from engine.models.protocol import ChatModel, Completion, Finish, Prompt
+    from engine.models.scripted import ScriptedAnswer, ScriptedModel, UnreachableModel
+    from engine.prompts import Prompts, PromptTemplate
+    from engine.proportions import Interval, wilson
+    from engine.refiner.builtin import BuiltinRefiner, Disclaimer
+    from engine.refiner.llm import REFINER_GIVEN, LlmRefiner
+    from engine.refiner.protocol import Refiner
+    from engine.reflection.builtin import PhraseNeed, SearchCompleteness, WordRelevance
+    from engine.reflection.llm import (
+        COMPLETENESS_GIVEN,
+        NEED_GIVEN,
+        RELEVANCE_GIVEN,
+        LlmCompleteness,
+        LlmNeed,
+        LlmRelevance,
+    )
+    from engine.reflection.protocol import Reflections
+    from engine.retrieval.coverage import Asked, Coverage, measure_coverage
+    from engine.retrieval.embedding import EmbeddedSources, Embedder
+    from engine.retrieval.fusion import EVIDENCE_NAMES
+    from engine.retrieval.protocol import Hit, Retriever
+    from engine.retrieval.scoring import Component
+    from engine.retrieval.search import Explanation, PartExplanation, Search
+    from engine.rules import Rule, RuleBook
+    from engine.settings import AssistantSettings, Budget, Limits, ModelSettings, Price, Reflection, Strict
+    from engine.stakes import Stakes
+    from engine.texts import Texts, check_braces, named_in_braces
+    from engine.turn.checks import private_sentences
+    from engine.turn.conversation import active_after, conversation_from_json, conversation_to_json, messages_from
+    from engine.turn.engine import Engine
+    from engine.turn.filter import Filter, FilterPlan
+    from engine.turn.team import Assistant, Team
+    from engine.types import (
+        ActiveSource,
+        Basis,
+        Conversation,
+        Danger,
+        DangerAnswer,
+        Decision,
+        Draft,
+        HandoffOffer,
+        Help,
+        Judgement,
+        Kind,
+        LayerResult,
+        Medium,
+        Message,
+        Outcome,
+        Reminder,
+        Reply,
+        Review,
+        Role,
+        Stage,
+        StageRecord,
+        Tier,
+        Turn,
+        Urgency,
+        UrgencyLevel,
+        Usage,
+        Verdict,
+        Wish,
+        worst,
+    )
+    from engine.urgency.classifier import FORMAT as HEADS_FORMAT
+    from engine.urgency.classifier import HEADS as URGENCY_HEADS
+    from engine.urgency.classifier import Description as HeadsDescription
+    from engine.urgency.classifier import Head as LinearHead
+    from engine.urgency.classifier import UrgencyClassifier, said_before
+    from engine.urgency.danger import ASK_AGAIN_AFTER
+    from engine.urgency.llm import URGENCY_GIVEN, LlmUrgency
+    from engine.urgency.protocol import FastLayer, UrgencyLayer
+    from engine.urgency.referral import (
+        CountryContacts,
+        Purpose,
+        Referral,
+        Referrals,
+        ReferralTexts,
+        load_referrals,
+        referral_faults,
+        referral_warnings,
+    )
+else:
+
+    def __getattr__(name: str) -> object:
+        """Load a public name on its first use."""
+        if name not in homes():
+            raise AttributeError(f"The engine has no public name {name!r}.")
+        module, own = homes()[name]
+        value = globals()[name] = getattr(import_module(module), own)
+        return value
+
+
+@cache
+def homes() -> dict[str, tuple[str, str]]:
+    """Where each public name is defined, its module and its name there: the imports above, which only type checkers run."""
+    (block,) = (one for one in ast.parse(Path(__file__).read_text(encoding="utf-8")).body if isinstance(one, ast.If))
+    imports = (one for one in block.body if isinstance(one, ast.ImportFrom) and one.module)
+    return {one.asname or one.name: (node.module or "", one.name) for node in imports for one in node.names}
+
+
+__all__ = [
+    "AGENT_GIVEN",
+    "ASK_AGAIN_AFTER",
+    "COMPLETENESS_GIVEN",
+    "EVIDENCE_NAMES",
+    "HEADS_FORMAT",
+    "JUDGE_GIVEN",
+    "NEED_GIVEN",
+    "REFINER_GIVEN",
+    "RELEVANCE_GIVEN",
+    "ROLE_AND_TONE",
+    "SOURCE_FIDELITY",
+    "STOP_WORDS",
+    "UNSUPPORTED_CLAIMS",
+    "URGENCY_GIVEN",
+    "URGENCY_HEADS",
+    "ActiveSource",
+    "Agent",
+    "AgentTask",
+    "Asked",
+    "Assistant",
+    "AssistantSettings",
+    "Basis",
+    "Budget",
+    "BudgetExceeded",
+    "BuiltinRefiner",
+    "BuiltinRoleAndTone",
+    "BuiltinSourceFidelity",
+    "BuiltinUnsupportedClaims",
+    "CafiError",
+    "Case",
+    "ChatModel",
+    "Claim",
+    "Completion",
+    "Component",
+    "ConfigurationError",
+    "Conversation",
+    "CountryContacts",
+    "Coverage",
+    "Danger",
+    "DangerAnswer",
+    "Dangers",
+    "Decision",
+    "Disclaimer",
+    "Draft",
+    "EmbeddedSources",
+    "Embedder",
+    "Engine",
+    "EventRefused",
+    "Explanation",
+    "Fact",
+    "FastLayer",
+    "Features",
+    "Figures",
+    "Filter",
+    "FilterPlan",
+    "Finding",
+    "Finish",
+    "Floats",
+    "Floor",
+    "Function",
+    "HandoffOffer",
+    "HeadsDescription",
+    "Help",
+    "Hit",
+    "Interval",
+    "Judge",
+    "Judgement",
+    "Kind",
+    "KnowledgeBase",
+    "LayerResult",
+    "Ledger",
+    "Lexicon",
+    "Limits",
+    "LinearHead",
+    "LintLimits",
+    "LintReport",
+    "LlmAgent",
+    "LlmCompleteness",
+    "LlmJudge",
+    "LlmNeed",
+    "LlmRefiner",
+    "LlmRelevance",
+    "LlmUrgency",
+    "Manifest",
+    "Medium",
+    "Message",
+    "ModelCall",
+    "ModelDeclined",
+    "ModelError",
+    "ModelMisconfigured",
+    "ModelOutputError",
+    "ModelSettings",
+    "ModelUnavailable",
+    "OpenAIEmbedder",
+    "OpenAIModel",
+    "Outcome",
+    "PartExplanation",
+    "Passage",
+    "PassageRanking",
+    "PhraseNeed",
+    "Price",
+    "Prompt",
+    "PromptTemplate",
+    "PromptedModel",
+    "Prompts",
+    "Purpose",
+    "QuotingAgent",
+    "Reading",
+    "Referral",
+    "ReferralTexts",
+    "Referrals",
+    "Refiner",
+    "Reflection",
+    "Reflections",
+    "Reminder",
+    "Reply",
+    "Retriever",
+    "Review",
+    "Role",
+    "Rule",
+    "RuleBook",
+    "ScriptedAnswer",
+    "ScriptedModel",
+    "SealBroken",
+    "Search",
+    "SearchCompleteness",
+    "SharpenedJudge",
+    "SignReader",
+    "Signs",
+    "Source",
+    "SourceFigures",
+    "SourceIndex",
+    "Stage",
+    "StageRecord",
+    "Stakes",
+    "StaleState",
+    "StorageDamaged",
+    "StorageError",
+    "StorageUnavailable",
+    "Strict",
+    "Student",
+    "StudentHead",
+    "StudentJudge",
+    "SupportMeasure",
+    "Synonyms",
+    "Team",
+    "Texts",
+    "Tier",
+    "Turn",
+    "UnreachableModel",
+    "Urgency",
+    "UrgencyClassifier",
+    "UrgencyLayer",
+    "UrgencyLevel",
+    "Usage",
+    "Verdict",
+    "Wish",
+    "WordRelevance",
+    "WordVectors",
+    "active_after",
+    "applicable",
+    "belongs",
+    "check_braces",
+    "clean",
+    "conflicting_dangers",
+    "conversation_from_json",
+    "conversation_to_json",
+    "disagreements",
+    "facts_of",
+    "fold",
+    "grade",
+    "head_words",
+    "lesson_of",
+    "line_of",
+    "lint",
+    "load_referrals",
+    "load_vectors",
+    "measure_coverage",
+    "messages_from",
+    "named_in_braces",
+    "one_turn",
+    "ordinary_words",
+    "packed",
+    "parse_yaml",
+    "picture_kind",
+    "private_sentences",
+    "read_claims",
+    "read_text",
+    "read_yaml",
+    "referral_faults",
+    "referral_warnings",
+    "said_before",
+    "scan_knowledge",
+    "sentences",
+    "split_sentences",
+    "squash",
+    "stems",
+    "strange_words",
+    "subject_lines",
+    "topic_list",
+    "wilson",
+    "words",
+    "worst",
+    "write_vectors",
+]

@@ -22,7 +22,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from engine.exceptions import PromptError
 from engine.files import parse_yaml, read_text
-from engine.text import clean
+from engine.language.text import clean
 from engine.types import Tier
 
 _FRONT = re.compile(r"\A---\n(.*?)\n---\n", re.S)

@@ -10,8 +10,8 @@ from typing import Annotated
 from pydantic import Field
 
 from engine.files import read_yaml
+from engine.language.text import fold, sentences
 from engine.settings import Strict
-from engine.text import fold, sentences
 
 # An empty term would match everything.
 Term = Annotated[str, Field(pattern=r"\w\w")]

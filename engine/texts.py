@@ -12,7 +12,7 @@ from string import Formatter
 from pydantic import model_validator
 
 from engine.files import read_yaml
-from engine.saying import Saying
+from engine.language.sayings import Saying
 from engine.settings import Strict
 from engine.types import Wish
 
@@ -121,18 +121,18 @@ def braces(key: str, sentence: str) -> frozenset[str]:
 
 def check_braces(texts: Mapping[str, object], put_in: Mapping[str, frozenset[str]]) -> None:
     """Raises ValueError where a text names other things than are put in for it; `put_in` is by dotted key."""
-    for key, found in named(texts):
+    for key, found in named_in_braces(texts):
         wanted = put_in.get(key, frozenset())
         if found != wanted:
             raise ValueError(f"{key}: braces must name {', '.join(sorted(wanted)) or 'nothing'}")
 
 
-def named(texts: Mapping[str, object], above: str = "") -> Iterator[tuple[str, frozenset[str]]]:
+def named_in_braces(texts: Mapping[str, object], above: str = "") -> Iterator[tuple[str, frozenset[str]]]:
     """Each text's dotted key, with what its braces name; raises ValueError for a brace without a partner."""
     for name, value in texts.items():
         key = above + name
         if isinstance(value, Mapping):
-            yield from named(value, f"{key}.")
+            yield from named_in_braces(value, f"{key}.")
             continue
         for text in value if isinstance(value, tuple) else (value,):
             yield key, braces(key, str(text))

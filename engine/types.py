@@ -282,6 +282,30 @@ class StageRecord:
         """The severest verdict of the step."""
         return worst(verdict.decision for verdict in self.verdicts)
 
+    @property
+    def broken(self) -> bool:
+        """Whether it rejects only because judges failed, not because one of them objected."""
+        rejects = [verdict for verdict in self.verdicts if verdict.decision is Decision.REJECT]
+        return bool(rejects) and all(verdict.failed for verdict in rejects)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Judgement:
+    """What was said of a reply outside a turn. Where a check by code has failed, no judge was asked."""
+
+    failed_checks: tuple[str, ...] = ()
+    stages: tuple[StageRecord, ...] = ()
+
+    @property
+    def decision(self) -> Decision:
+        """That of the last step; REJECT where a check has failed or nobody has judged."""
+        return worst(verdict.decision for verdict in self.verdicts)
+
+    @property
+    def verdicts(self) -> tuple[Verdict, ...]:
+        """Those of the last step, which decides."""
+        return self.stages[-1].verdicts if self.stages else ()
+
 
 class Outcome(StrEnum):
     """How the reply came about."""

@@ -10,8 +10,8 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from engine.engine import Engine
-from engine.text import grade, words
+from engine.language.text import grade, words
+from engine.turn.engine import Engine
 from engine.types import Decision, Help, Turn
 from evaluation.rows import read_rows
 

@@ -16,17 +16,17 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.knowledge.base import KnowledgeBase, scan
-from engine.retrieval.fusion import NAMES
+from engine.knowledge.base import KnowledgeBase, scan_knowledge
+from engine.language.synonyms import Synonyms
+from engine.language.vectors import load_vectors
+from engine.retrieval.fusion import EVIDENCE_NAMES
 from engine.retrieval.search import Search
-from engine.retrieval.synonyms import Synonyms
-from engine.retrieval.vectors import load
 from evaluation.retrieval import Question, read_questions
 
 Floats = NDArray[np.float64]
 
-GATE = tuple(name for name in NAMES if name != "bm25")
-ORDER = tuple(name for name in NAMES if name not in {"stands_out", "like_elsewhere"})
+GATE = tuple(name for name in EVIDENCE_NAMES if name != "bm25")
+ORDER = tuple(name for name in EVIDENCE_NAMES if name not in {"stands_out", "like_elsewhere"})
 FOLDS = 5
 HELD_WEIGHT = 1.0
 """What a hidden question counts beside one of a file, to which the synonyms were fitted."""
@@ -51,7 +51,7 @@ def cases(search: Search, questions: Iterable[Question], name: str, weight: floa
         found = search.explain(one.question).parts[-1:] if one.kind != "two_part" else ()
         for part in found:
             if part.components:
-                rows = np.array([[getattr(each.evidence, key) for key in NAMES] for each in part.components])
+                rows = np.array([[getattr(each.evidence, key) for key in EVIDENCE_NAMES] for each in part.components])
                 right = np.array([each.source in one.relevant for each in part.components])
                 yield Case(name=name, rows=rows, right=right, answerable=bool(one.relevant), weight=weight)
 
@@ -69,7 +69,7 @@ def hidden(base: KnowledgeBase, fold: int) -> tuple[KnowledgeBase, list[Question
 def read_set(given: str, build: Callable[[KnowledgeBase], Search]) -> list[Case]:
     """The cases of one `KB=FILE` or `KB=held`."""
     folder, _, what = given.partition("=")
-    base, _ = scan(Path(folder))
+    base, _ = scan_knowledge(Path(folder))
     if base is None:
         raise SystemExit(f"No knowledge base in {folder}.")
     if what != "held":
@@ -85,7 +85,7 @@ def read_set(given: str, build: Callable[[KnowledgeBase], Search]) -> list[Case]
 
 def columns(rows: Floats, names: Sequence[str]) -> Floats:
     """The columns of some kinds of evidence."""
-    return rows[:, [NAMES.index(name) for name in names]]
+    return rows[:, [EVIDENCE_NAMES.index(name) for name in names]]
 
 
 def fit_gate(train: Sequence[Case]) -> tuple[float, Floats]:
@@ -163,7 +163,7 @@ def main() -> None:
     read.add_argument("--vectors", type=Path)
     given = read.parse_args()
     config = Path(__file__).parents[1] / "config"
-    vectors = load(given.vectors or config / "vectors" / "en.npz", config / "vectors" / "en_elsewhere.txt")
+    vectors = load_vectors(given.vectors or config / "vectors" / "en.npz", config / "vectors" / "en_elsewhere.txt")
     synonyms = Synonyms.load(config / "synonyms" / "en.yaml")
     everything = [
         one for text in given.sets for one in read_set(text, partial(Search.build, synonyms=synonyms, vectors=vectors))

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, model_validator
 
 from engine.exceptions import ConfigurationError
-from engine.filter import judged
 from engine.judges.protocol import Case
-from engine.knowledge.base import KnowledgeBase
-from engine.models.ledger import Ledger
-from engine.settings import AssistantSettings, Budget
-from engine.stakes import Stakes
-from engine.team import Team
-from engine.text import clean
-from engine.types import Basis, Decision, Draft, Message, Role, StageRecord
+from engine.language.text import clean
+from engine.settings import Budget
+from engine.turn.engine import Engine
+from engine.turn.filter import Filter, FilterPlan
+from engine.turn.team import Team
+from engine.types import Basis, Decision, Draft, Judgement, Message, Role
 from evaluation.rows import read_rows
 
 _GENEROUS = Budget(seconds=3600)
@@ -62,16 +60,37 @@ class Scenario(BaseModel):
         return self.label in {"unsupported_no_disclaimer", "role_violation"}
 
 
+_PARTS = {
+    "filter": FilterPlan(checks=False),
+    "preliminary": FilterPlan(checks=False, chief=False),
+    "chief": FilterPlan(checks=False, preliminary=False),
+}
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Judging:
-    """What scenarios are judged with. `tiers`: as the filter does it, or one tier by itself."""
+    """What scenarios are judged with: a team over the default assistant. `tiers`: as in the filter, or one by itself."""
 
+    engine: Engine
     team: Team
-    knowledge: KnowledgeBase
-    assistant: AssistantSettings
-    stakes: Stakes
     tiers: Tiers = "filter"
     parallel: int = 8
+
+    @property
+    def filter(self) -> Filter:
+        """What says what the judges see."""
+        return self.engine.filter()
+
+    async def judged(self, case: Case) -> Judgement:
+        """What the judges alone say of a case."""
+        return await replace(self.engine, plan=_PARTS[self.tiers]).judge(
+            case.draft,
+            case.message,
+            earlier=case.earlier,
+            delusional_framing=case.delusional_framing,
+            teams=(self.team,),
+            budget=_GENEROUS,
+        )
 
 
 def read_scenarios(path: Path) -> list[Scenario]:
@@ -89,50 +108,38 @@ async def measure(
     cases = [case_of(one, judging) for one in scenarios]
     gate = asyncio.Semaphore(judging.parallel)
 
-    async def one_case(case: Case) -> tuple[StageRecord, ...]:
+    async def one_case(case: Case) -> Judgement:
         async with gate:
-            stages = await judged(case, _tiers(judging), Ledger(budget=_GENEROUS))
+            judgement = await judging.judged(case)
             progress()
-            return stages
+            return judgement
 
-    records = await asyncio.gather(*(one_case(case) for case in cases))
-    flags = [record[-1].decision is not Decision.ACCEPT for record in records]
+    judged = await asyncio.gather(*(one_case(case) for case in cases))
+    flags = [one.decision is not Decision.ACCEPT for one in judged]
     return _figures(scenarios, flags) | {
-        "failed": sum(_failed(record) for record in records),
-        "details": [_details(one, record) for one, record in zip(scenarios, records, strict=True)],
+        "failed": sum(any(verdict.failed for verdict in one.verdicts) for one in judged),
+        "details": [_details(one, found) for one, found in zip(scenarios, judged, strict=True)],
     }
-
-
-def _tiers(judging: Judging) -> Mapping[str, Any]:
-    team = judging.team
-    every = {"preliminary": team.preliminary, "chief": team.chief}
-    return every if judging.tiers == "filter" else {judging.tiers: every[judging.tiers]}
 
 
 def case_of(one: Scenario, judging: Judging) -> Case:
     """What the judges get to see of a scenario; raises ConfigurationError for a source that is not there."""
     named = one.source_ids or ((one.source_id,) if one.source_id else ())
+    knowledge = judging.filter.assistant.knowledge
     for source_id in named:
-        if judging.knowledge.get(source_id) is None:
+        if knowledge.get(source_id) is None:
             raise ConfigurationError(
                 f"The scenario {one.id!r} cites the source {source_id!r}, which is not there.",
-                file=judging.knowledge.folder,
+                file=knowledge.folder,
                 remedy="Pass the knowledge base of the scenarios with --kb.",
             )
-    sources = judging.knowledge.pick(named or one.citations)
-    ids = tuple(source.id for source in sources)
+    ids = tuple(source.id for source in knowledge.pick(named or one.citations))
     reply, message = clean(one.reply, limit=20_000).text, clean(one.user_message, limit=20_000).text
-    return Case(
-        draft=Draft(reply=reply, citations=ids, basis=Basis.SOURCE if ids else Basis.NONE),
-        message=message,
-        sources=sources,
+    return judging.filter.case(
+        Draft(reply=reply, citations=ids, basis=Basis.SOURCE if ids else Basis.NONE),
+        message,
         earlier=tuple(Message(role=Role(turn["role"]), content=str(turn["content"])) for turn in one.earlier),
-        high_stakes=bool(judging.stakes.topics(message)),
-        risky=judging.stakes.risky(reply),
         delusional_framing=one.delusional_framing,
-        assistant_name=judging.assistant.name,
-        audience=judging.assistant.audience,
-        condition=judging.assistant.condition,
     )
 
 
@@ -155,11 +162,11 @@ def _figures(scenarios: Sequence[Scenario], flags: Sequence[bool]) -> dict[str, 
     }
 
 
-def _details(one: Scenario, record: tuple[StageRecord, ...]) -> dict[str, Any]:
+def _details(one: Scenario, found: Judgement) -> dict[str, Any]:
     return {
         "id": one.id,
         "wanted": "flag" if one.wants_flag else "accept",
-        "decision": str(record[-1].decision),
+        "decision": str(found.decision),
         "verdicts": [
             {
                 "stage": str(stage.stage),
@@ -168,14 +175,10 @@ def _details(one: Scenario, record: tuple[StageRecord, ...]) -> dict[str, Any]:
                 "explanation": verdict.explanation,
                 "sentences": list(verdict.sentences),
             }
-            for stage in record
+            for stage in found.stages
             for verdict in stage.verdicts
         ],
     }
-
-
-def _failed(record: tuple[StageRecord, ...]) -> bool:
-    return any(verdict.failed for verdict in record[-1].verdicts)
 
 
 def _share(part: int, whole: int) -> float | None:

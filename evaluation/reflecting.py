@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, get_args
 
-from engine.engine import Engine
 from engine.settings import Reflection
+from engine.turn.engine import Engine
 from evaluation.choosing import chosen
 from evaluation.retrieval import Question, ask_all, figures
 

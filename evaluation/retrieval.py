@@ -9,9 +9,9 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from engine.engine import Engine
+from engine.language.text import clean
 from engine.retrieval.protocol import Retriever
-from engine.text import clean
+from engine.turn.engine import Engine
 from engine.types import Turn
 from evaluation.rows import read_rows
 

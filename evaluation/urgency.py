@@ -9,9 +9,9 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, RootModel, model_validator
 
-from engine.conversation import messages_from
 from engine.exceptions import ConfigurationError
 from engine.proportions import wilson
+from engine.turn.conversation import messages_from
 from engine.types import Help, Message, Role, Urgency
 from evaluation.rows import read_rows
 

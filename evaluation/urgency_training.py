@@ -23,10 +23,10 @@ from scipy.optimize import minimize
 from scipy.sparse import csr_matrix
 
 from engine.files import read_yaml
+from engine.language.features import Features
+from engine.language.letters import words
 from engine.urgency.classifier import FORMAT, HEADS, Description, Head, UrgencyClassifier, said_before
 from engine.urgency.danger import ASK_AGAIN_AFTER
-from engine.urgency.features import Features
-from engine.urgency.words import words
 from evaluation.urgency import LabelledMessage, read_messages
 from evaluation.urgency_augmenting import Example, augmented
 

@@ -23,12 +23,11 @@ import torch
 from numpy.typing import NDArray
 from sentence_transformers import SentenceTransformer
 
-from engine.knowledge.base import scan
-from engine.retrieval.spelling import ordinary_words
-from engine.retrieval.synonyms import Synonyms
-from engine.retrieval.terms import tokens
-from engine.retrieval.vectors import WordVectors, subject_lines, write
-from engine.text import sentences
+from engine.knowledge.base import scan_knowledge
+from engine.language.spelling import ordinary_words
+from engine.language.synonyms import Synonyms
+from engine.language.text import sentences, words
+from engine.language.vectors import WordVectors, subject_lines, write_vectors
 
 Matrix = NDArray[np.float32]
 
@@ -60,13 +59,13 @@ def read_texts(places: Sequence[Path], synonyms: Synonyms) -> Texts:
     In a text file a line with "#" opens a new subject, whose lines belong together as those of a source do.
     """
     lines: dict[str, None] = {}
-    words: set[str] = set()
+    further: set[str] = set()
     groups = [list(group.words) for group in synonyms.groups]
     for place in places:
         if place.is_dir():
-            base, _ = scan(place)
+            base, _ = scan_knowledge(place)
             for one in base.sources.values() if base else ():
-                words.update(word for question in one.questions for word in tokens(question))
+                further.update(word for question in one.questions for word in words(question))
                 groups.append([one.title, *one.summary, *(text for text in sentences(one.text) if len(text) > 20)])
         elif place.suffix == ".jsonl":
             rows = place.read_text(encoding="utf-8").splitlines()
@@ -76,7 +75,7 @@ def read_texts(places: Sequence[Path], synonyms: Synonyms) -> Texts:
             groups += [list(subject) for subject in subjects] if "# " in read else []
             lines |= dict.fromkeys(line for subject in subjects for line in subject)
     lines |= dict.fromkeys(line for group in groups for line in group)
-    return Texts(lines=list(lines), groups=groups, words=words)
+    return Texts(lines=list(lines), groups=groups, words=further)
 
 
 def thinned(lines: Sequence[str], *, seed: int = 1) -> list[str]:
@@ -90,7 +89,7 @@ def vocabulary(teacher: SentenceTransformer, texts: Texts, synonyms: Synonyms) -
     """The words of the texts and synonyms, everyday words, and the teacher's own commonest, which come in order."""
     counted = teacher.tokenizer.get_vocab()
     own = sorted((word for word in counted if word.isascii() and word.isalpha()), key=counted.__getitem__)
-    needed = {word for line in texts.lines for word in tokens(line)}
+    needed = {word for line in texts.lines for word in words(line)}
     needed |= texts.words | ordinary_words() | synonyms.vocabulary | synonyms.elsewhere | synonyms.clinical
     usable = {word for word in needed if word.isascii() and len(word) < 25 and not word.isdigit()}
     common = [word for word in own if len(word) > 1 or word in "ai"]
@@ -154,26 +153,26 @@ def _belonging(
 
 def _sums(weight: torch.Tensor, bags: list[list[int]]) -> torch.Tensor:
     starts = np.cumsum([0, *map(len, bags[:-1])])
-    words = torch.tensor([word for bag in bags for word in bag])
-    summed = torch.nn.functional.embedding_bag(words, weight, torch.tensor(starts), mode="sum")
+    rows = torch.tensor([word for bag in bags for word in bag])
+    summed = torch.nn.functional.embedding_bag(rows, weight, torch.tensor(starts), mode="sum")
     return torch.nn.functional.normalize(summed)
 
 
 def distil(teacher: SentenceTransformer, texts: Texts, synonyms: Synonyms, cache: Path) -> WordVectors:
     """The whole way from a teacher and texts to word vectors."""
-    words = vocabulary(teacher, texts, synonyms)
+    known = vocabulary(teacher, texts, synonyms)
     lines = texts.lines + thinned(texts.lines)
-    print(f"{len(words)} words, {len(lines)} lines", flush=True)
-    encoded = encode(teacher, words, cache)
+    print(f"{len(known)} words, {len(lines)} lines", flush=True)
+    encoded = encode(teacher, known, cache)
     whole = encode(teacher, lines, cache)
     mean = whole.mean(axis=0)
     _, _, axes = np.linalg.svd(np.vstack([whole - mean, encoded - encoded.mean(axis=0)]), full_matrices=False)
     first = first_vectors(encoded, encoded.mean(axis=0), axes[:DIMS])
-    places = {word: place for place, word in enumerate(words)}
-    bags = [[places[word] for word in tokens(line) if word in places] for line in lines]
+    places = {word: place for place, word in enumerate(known)}
+    bags = [[places[word] for word in words(line) if word in places] for line in lines]
     row_of = {line: row for row, line in enumerate(texts.lines)}
     groups = [[row_of[line] for line in group] for group in texts.groups]
-    return WordVectors.of(words, adjust(first, bags, (whole - mean) @ axes[:DIMS].T, groups))
+    return WordVectors.of(known, adjust(first, bags, (whole - mean) @ axes[:DIMS].T, groups))
 
 
 def main() -> None:
@@ -187,7 +186,7 @@ def main() -> None:
     synonyms = Synonyms.load(SYNONYMS)
     texts = read_texts(given.texts, synonyms)
     vectors = distil(SentenceTransformer(str(given.teacher)), texts, synonyms, given.cache)
-    write(vectors, given.out)
+    write_vectors(vectors, given.out)
     print(f"{given.out}: {given.out.stat().st_size} bytes")
 
 

@@ -9,10 +9,10 @@ from typing import Any
 
 from bots.compose import Application
 from bots.settings import CafiSettings
-from engine.engine import Engine
 from engine.exceptions import ModelError
 from engine.models.protocol import Completion, Prompt
-from engine.models.scripted import Answer, ScriptedModel
+from engine.models.scripted import ScriptedAnswer, ScriptedModel
+from engine.turn.engine import Engine
 
 SLEEP = """---
 id: sleep
@@ -63,14 +63,14 @@ CITED = {
 }
 REFINED = {"citations": ["sleep"], "basis": "source", "reply": "Sleep often changes with schizophrenia."}
 
-Script = Mapping[str, Answer | list[Answer] | Callable[[Prompt], Answer]]
+Script = Mapping[str, ScriptedAnswer | list[ScriptedAnswer] | Callable[[Prompt], ScriptedAnswer]]
 
 
 def scripted(script: Script, *, latency: float = 0.0) -> ScriptedModel:
     """A model that answers by role (a role's prefix serves too); a list is used up, its last entry repeats."""
     rest = {role: list(answer) if isinstance(answer, list) else answer for role, answer in script.items()}
 
-    def answer(prompt: Prompt) -> Answer:
+    def answer(prompt: Prompt) -> ScriptedAnswer:
         role = next((one for one in (prompt.role, *prompt.role.rsplit("_", 1)[::-1]) if one in rest), None)
         chosen = rest[role] if role else _default(prompt)
         if isinstance(chosen, list):
@@ -82,7 +82,7 @@ def scripted(script: Script, *, latency: float = 0.0) -> ScriptedModel:
     return ScriptedModel(answer, latency=latency)
 
 
-def _default(prompt: Prompt) -> Answer:
+def _default(prompt: Prompt) -> ScriptedAnswer:
     return {
         "draft": CITED,
         "verdict": ACCEPT,

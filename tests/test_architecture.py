@@ -27,29 +27,27 @@ ENGINE_ORDER = (
     "types",
     "proportions",
     "memo",
-    "text",
     "files",
     "settings",
+    "language",
     "rules",
     "prompts",
-    "saying",
     "texts",
     "stakes",
-    "leads",
     "knowledge",
     "models",
     "retrieval",
-    "conversation",
     "urgency",
     "agent",
     "reflection",
-    "checks",
     "judges",
     "refiner",
-    "team",
-    "filter",
-    "attempt",
-    "engine",
+    "turn.conversation",
+    "turn.checks",
+    "turn.team",
+    "turn.filter",
+    "turn.attempt",
+    "turn.engine",
 )
 # Built in parts, so that the very test that looks for them does not contain them.
 REGISTRIES = tuple(".".join(parts) for parts in (("pypi", "org"), ("pythonhosted", "org"), ("npmjs", "org")))
@@ -148,18 +146,20 @@ def test_bots_import_the_laboratory_only_when_it_is_used() -> None:
 
 
 def layer(module: str) -> str | None:
-    """The layer of a module of the engine; None for what is not of the engine."""
-    parts = module.split(".")
-    return parts[1] if parts[0] == "engine" and len(parts) > 1 else None
+    """The layer of a module of the engine; None for what is not of the engine. Each module of a turn is one."""
+    first, *parts = module.split(".")
+    if first != "engine" or not parts:
+        return None
+    return ".".join(parts[:2]) if parts[0] == "turn" else parts[0]
 
 
 def layer_of(path: Path) -> str:
-    return path.relative_to(ROOT / "engine").parts[0].removesuffix(".py")
+    return layer(".".join(path.relative_to(ROOT).with_suffix("").parts)) or ""
 
 
 def test_every_layer_of_the_engine_has_its_place() -> None:
     """Every module of the engine stands in the order of layers, and the order names nothing else."""
-    present = {layer_of(path) for path in files_of("engine")} - {"__init__"}
+    present = {layer_of(path) for path in files_of("engine")} - {"__init__", "turn.__init__"}
     assert present == set(ENGINE_ORDER)
 
 
@@ -168,7 +168,7 @@ def test_the_engine_imports_only_from_below() -> None:
     found = [
         f"{place(path, line)} imports {name}"
         for path in files_of("engine")
-        if (own := layer_of(path)) != "__init__"
+        if not (own := layer_of(path)).endswith("__init__")
         for name, line in imported(parsed(path), path)
         if (wanted := layer(name)) is not None
         and wanted in ENGINE_ORDER

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from adapters.conversation.texts import ChatTexts
 from engine.knowledge.base import KnowledgeBase
 from engine.knowledge.source import Passage, Source
-from engine.text import stems
+from engine.language.text import stems
 
 MOST_PASSAGES = 2
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass, replace
 
-from engine.conversation import from_json as conversation_from
-from engine.conversation import to_json as conversation_to
+from engine.turn.conversation import conversation_from_json as conversation_from
+from engine.turn.conversation import conversation_to_json as conversation_to
 from engine.types import Conversation, Help, Turn
 
 KEPT_ANSWERS = 8

@@ -7,17 +7,9 @@ from dataclasses import dataclass, replace
 from adapters.moderation.posts import Post, holds_a_phone_number
 from adapters.moderation.rechecks import Recheck
 from adapters.moderation.reviews import new_id
-from engine.agent.protocol import AgentTask
-from engine.attempt import Assistant
-from engine.checks import cleaned
-from engine.engine import Engine
-from engine.exceptions import ModelError
-from engine.filter import Filter
-from engine.judges.protocol import Case
 from engine.knowledge.source import Source
-from engine.models.ledger import Ledger
-from engine.retrieval.protocol import Hit
-from engine.team import Team
+from engine.turn.engine import Engine
+from engine.turn.team import Assistant
 from engine.types import Basis, Draft
 from engine.urgency.referral import Referrals
 
@@ -113,49 +105,11 @@ class Drafting:
         return 2 if holds_a_phone_number(text, self.referrals) else 1
 
     async def _text(self, assistant: Assistant, source: Source, question: str) -> str:
-        for team in assistant.teams:
-            if not team.built_in:
-                draft = await self._drafted(assistant, team, source, question)
-                if draft is not None:
-                    return draft.reply
+        draft = await self.engine.draft_about(source, question, assistant=assistant.settings.id)
+        if draft is not None:
+            return draft.reply
         quoted = Draft(reply=quotation(source), citations=(source.id,), basis=Basis.SOURCE)
         return "" if await self.recheck.objections(quoted, question, assistant.settings.id) else quoted.reply
-
-    async def _drafted(self, assistant: Assistant, team: Team, source: Source, question: str) -> Draft | None:
-        """What a language model makes of the source, if the filter lets it pass and nothing else is cited."""
-        ledger = Ledger(budget=self.engine.budget)
-        task = AgentTask(
-            assistant=assistant.settings,
-            message=question,
-            sources=(source,),
-            suggested=(Hit(source=source.id, score=1.0),),
-            high_stakes=bool(self.engine.stakes.topics(question)),
-            may_request=False,
-        )
-        try:
-            draft = cleaned(await team.agent.draft(task, ledger))
-        except ModelError:
-            return None
-        if self._unfit(assistant, draft, source, question):
-            return None
-        case = Case(
-            draft=draft,
-            message=question,
-            sources=(source,),
-            high_stakes=task.high_stakes,
-            risky=self.engine.stakes.risky(draft.reply),
-            assistant_name=assistant.settings.name,
-            audience=assistant.settings.audience,
-            condition=assistant.settings.condition,
-        )
-        judges = Filter(team=team, knowledge=assistant.knowledge, stakes=self.engine.stakes)
-        filtered = await judges.run(case, lambda one: self._unfit(assistant, one, source, question), ledger)
-        return filtered.draft
-
-    def _unfit(self, assistant: Assistant, draft: Draft, source: Source, question: str) -> tuple[str, ...]:
-        if draft.citations != (source.id,):
-            return ("An info post cites its source and no other.",)
-        return self.recheck.failed(assistant, draft, question)
 
 
 def quotation(source: Source, most: int = QUOTED_WORDS) -> str:

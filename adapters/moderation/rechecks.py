@@ -8,20 +8,17 @@ stand under the source's name.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from adapters.moderation.redaction import naming
 from adapters.moderation.reviews import Review
-from engine.attempt import Assistant
-from engine.checks import CheckContext, failed_checks
-from engine.engine import Engine
-from engine.filter import judged
 from engine.judges.lexicon import Lexicon
-from engine.judges.protocol import ROLE_AND_TONE, SOURCE_FIDELITY, Case
+from engine.judges.protocol import ROLE_AND_TONE, SOURCE_FIDELITY
 from engine.judges.support import strange_words
-from engine.models.ledger import Ledger
-from engine.text import sentences
-from engine.types import Basis, Decision, Draft, StageRecord
+from engine.language.text import sentences
+from engine.turn.engine import Engine
+from engine.turn.team import Assistant
+from engine.types import Basis, Decision, Draft, StageRecord, Verdict, worst
 
 LONGEST_QUESTION = 150
 """Of a poll."""
@@ -78,8 +75,8 @@ class Recheck:
             if reasons := self.failed(assistant, whole, said):
                 return reasons
         assistant = next(iter(self.engine.assistants.values()))
-        record = await self._judged(assistant, whole, said)
-        tone = replace(record, verdicts=tuple(one for one in record.verdicts if one.judge == ROLE_AND_TONE))
+        verdicts = (await self.engine.judge(whole, said, assistant=assistant.settings.id)).verdicts
+        tone = [one for one in verdicts if one.judge == ROLE_AND_TONE]
         return await self._objections(assistant, asked, question) or _said(tone)
 
     async def objections(self, draft: Draft, asked: str, assistant_id: str) -> tuple[str, ...]:
@@ -92,59 +89,29 @@ class Recheck:
     async def _objections(
         self, assistant: Assistant, draft: Draft, asked: str, *, strictly: bool = False
     ) -> tuple[str, ...]:
-        reasons = self.failed(assistant, draft, asked)
-        return reasons or _said(await self._judged(assistant, draft, asked), strictly=strictly)
+        found = await self.engine.judge(draft, asked, assistant=assistant.settings.id)
+        return found.failed_checks or _said(found.verdicts, strictly=strictly)
 
     def failed(self, assistant: Assistant, draft: Draft, asked: str) -> tuple[str, ...]:
         """The checks by code that a draft fails."""
-        return failed_checks(draft, self._context(assistant, draft, asked))
-
-    async def _judged(self, assistant: Assistant, draft: Draft, asked: str) -> StageRecord:
-        """The last stage of the first team whose judges can work."""
-        stakes = self.engine.stakes
-        case = Case(
-            draft=draft,
-            message=asked,
-            sources=assistant.knowledge.pick(draft.citations),
-            high_stakes=bool(stakes.topics(asked)),
-            risky=stakes.risky(draft.reply),
-            assistant_name=assistant.settings.name,
-            audience=assistant.settings.audience,
-            condition=assistant.settings.condition,
-        )
-        for team in assistant.teams:
-            tiers = {"preliminary": team.preliminary, "chief": team.chief}
-            record = (await judged(case, tiers, Ledger(budget=self.engine.budget)))[-1]
-            if not _broken(record):
-                break
-        return record
-
-    def _context(self, assistant: Assistant, draft: Draft, asked: str) -> CheckContext:
-        return CheckContext(
-            knowledge=assistant.knowledge,
-            in_context=draft.citations,
-            reply_characters=assistant.settings.limits.reply_characters,
-            high_stakes=bool(self.engine.stakes.topics(asked, draft.reply)),
-            private=assistant.private,
-        )
+        return self.engine.filter(assistant.settings.id).failed(draft, asked, draft.citations)
 
 
-def _broken(record: StageRecord) -> bool:
-    rejects = [one for one in record.verdicts if one.decision is Decision.REJECT]
-    return bool(rejects) and all(one.failed for one in rejects)
-
-
-def _said(record: StageRecord, *, strictly: bool = False) -> tuple[str, ...]:
+def _said(verdicts: Sequence[Verdict], *, strictly: bool = False) -> tuple[str, ...]:
     """What speaks against a draft; `strictly`: a doubt whether the source supports it does, too."""
-    doubted = any(one.judge == SOURCE_FIDELITY and one.decision is Decision.WARNING for one in record.verdicts)
-    if record.decision is not Decision.REJECT and not (strictly and doubted):
+    doubted = any(one.judge == SOURCE_FIDELITY and one.decision is Decision.WARNING for one in verdicts)
+    if worst(one.decision for one in verdicts) is not Decision.REJECT and not (strictly and doubted):
         return ()
-    return doubts([record]) or ("The judges reject it.",)
+    return _doubts(verdicts) or ("The judges reject it.",)
 
 
 def doubts(stages: Sequence[StageRecord], most: int = 3) -> tuple[str, ...]:
     """What the judges of the last stage object to, a line each."""
-    found = [one for one in (stages[-1].verdicts if stages else ()) if one.decision is not Decision.ACCEPT]
+    return _doubts(stages[-1].verdicts if stages else (), most)
+
+
+def _doubts(verdicts: Sequence[Verdict], most: int = 3) -> tuple[str, ...]:
+    found = [one for one in verdicts if one.decision is not Decision.ACCEPT]
     lines = []
     for one in found[:most]:
         said = one.explanation or "; ".join(f"“{sentence}”" for sentence in one.sentences) or str(one.decision)

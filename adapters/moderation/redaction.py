@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from engine.text import clean
+from engine.language.text import clean
 
 MOST = 300
 GONE = "…"

@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 from adapters.texts import read_texts
 from engine.exceptions import ConfigurationError
 from engine.settings import Strict
-from engine.texts import named
+from engine.texts import named_in_braces
 
 Name = Annotated[str, Field(pattern=r"^[^\W_A-Z][\w'-]{0,31}$")]
 """What the platform takes as the name of a command or option."""
@@ -141,7 +141,7 @@ class ModerationTexts(Strict):
 
     def braces(self) -> dict[str, frozenset[str]]:
         """What the braces of each text name, by dotted key."""
-        return dict(named(self.model_dump()))
+        return dict(named_in_braces(self.model_dump()))
 
 
 def load_moderation_texts(folder: Path, default: str = "en") -> Mapping[str, ModerationTexts]:

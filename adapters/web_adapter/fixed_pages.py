@@ -11,9 +11,9 @@ from starlette.responses import FileResponse, JSONResponse, Response
 from adapters.conversation.privacy import what_is_kept, who_can_read
 from adapters.web_adapter.entries import pictured
 from adapters.web_adapter.website import Refused, Site, Visit
-from engine.attempt import Assistant
 from engine.exceptions import StorageError
-from engine.knowledge.belongings import kind_of
+from engine.knowledge.belongings import picture_kind
+from engine.turn.team import Assistant
 
 _FOR_GOOD = {"Cache-Control": "public, max-age=31536000, immutable"}
 _A_DAY = {"Cache-Control": "public, max-age=86400"}
@@ -85,7 +85,7 @@ class FixedPages:
         """A picture that a knowledge base names; nothing else of its folder."""
         assistant = self._assistants().get(visit.request.path_params["assistant"])
         medium = None if assistant is None else assistant.knowledge.media.get(visit.request.path_params["file"])
-        kind = None if medium is None else kind_of(medium.file)
+        kind = None if medium is None else picture_kind(medium.file)
         if medium is None or kind is None:
             raise Refused(404)
         return FileResponse(Path(medium.path), media_type=kind, headers={**_A_DAY, **_STILL})

@@ -12,10 +12,10 @@ from adapters.console_adapter.adapter import SITTER
 from adapters.conversation.incoming import Incoming
 from bots.compose import Application
 from bots.terminal import terminal_chat
-from engine.conversation import active_after, messages_from
 from engine.exceptions import ConfigurationError
 from engine.files import read_text
 from engine.settings import Limits
+from engine.turn.conversation import active_after, messages_from
 from engine.types import Conversation, Help, Turn
 
 

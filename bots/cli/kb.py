@@ -53,7 +53,7 @@ def search(
     from bots.compose import kb_folder
     from bots.explaining import explanation_document, explanation_lines
     from engine.knowledge.base import KnowledgeBase
-    from engine.text import clean
+    from engine.language.text import clean
 
     with failing_calmly():
         running = application(config, kb, agents)
@@ -175,14 +175,14 @@ def coverage(
     from bots.writing import write_page, write_part
     from engine.knowledge.base import KnowledgeBase
     from engine.knowledge.figures import Figures
-    from engine.retrieval.coverage import measure
+    from engine.retrieval.coverage import measure_coverage
 
     with failing_calmly():
         running = application(config, kb, agents)
         base = KnowledgeBase.load(kb_folder(running))
         total = sum(len(source.questions) for source in base.sources.values())
         with progress("questions", total) as step:
-            found = measure(base, running.search, folds=folds, step=step)
+            found = measure_coverage(base, running.search, folds=folds, step=step)
         if html is not None:
             write_page(html, heat_map_page(found, base.manifest.title))
         if page is not None:

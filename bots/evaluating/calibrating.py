@@ -219,9 +219,9 @@ async def _findings(one: Asked, repeat: int) -> Findings:
 
     running = one.running
     async with running.closing:
-        rules, private = rule_book(running), running.assistant(running.settings.assistant).private
+        rules = rule_book(running)
         expect_rules(one.rows, rules)
-        subject = Subject(name=one.name, judging=judging(running), tiers=one.tiers, private=private)
+        subject = Subject(name=one.name, judging=judging(running), tiers=one.tiers)
         try:
             with progress(one.name, questions(one.rows, subject, repeat)) as advance:
                 trials = await ask_all(one.rows, subject, repeat=repeat, progress=advance)

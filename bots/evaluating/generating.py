@@ -13,9 +13,9 @@ from bots.progress import progress
 
 if TYPE_CHECKING:
     from bots.compose import Application
-    from engine.attempt import Assistant
     from engine.knowledge.source import Source
     from engine.rules import Rule, RuleBook
+    from engine.turn.team import Assistant
     from evaluation.distilling.proposals import Writer
 
 generating_app = typer.Typer()

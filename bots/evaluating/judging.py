@@ -15,15 +15,9 @@ def judging(running: Application, tiers: Tiers = "filter") -> Judging:
     """The judges over the knowledge base of the default assistant."""
     from evaluation.judges import Judging
 
-    assistant = running.assistant(running.settings.assistant)
-    return Judging(
-        team=assistant.teams[0],
-        knowledge=assistant.knowledge,
-        assistant=assistant.settings,
-        stakes=running.stakes,
-        tiers=tiers,
-        parallel=running.settings.parallel,
-    )
+    engine = running.engine
+    team = engine.assistants[engine.default].teams[0]
+    return Judging(engine=engine, team=team, tiers=tiers, parallel=running.settings.parallel)
 
 
 def rule_book(running: Application) -> RuleBook:

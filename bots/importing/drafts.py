@@ -10,8 +10,8 @@ import yaml
 
 from bots.importing.blocks import Block
 from bots.importing.sections import Section
+from engine.language.text import fold, sentences
 from engine.stakes import Stakes
-from engine.text import fold, sentences
 
 LONGEST_ID = 48
 LONGEST_LINE = 140

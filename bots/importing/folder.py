@@ -11,7 +11,7 @@ import yaml
 
 from bots.importing.drafts import Draft
 from engine.exceptions import ConfigurationError
-from engine.knowledge.base import scan
+from engine.knowledge.base import scan_knowledge
 
 
 def check_free(folder: Path, *, force: bool) -> None:
@@ -51,7 +51,7 @@ def _fill(whole: Path, drafts: Sequence[Draft], manifest: dict[str, object], ori
     (whole / "manifest.yaml").write_text(written, encoding="utf-8")
     for draft in drafts:
         (whole / f"{draft.id}.md").write_text(draft.page(origin), encoding="utf-8")
-    _, problems = scan(whole)
+    _, problems = scan_knowledge(whole)
     if problems:
         first = problems[0]
         name = Path(str(first.file)).name

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.text import words
+from engine.language.text import words
 
 ENGLISH, UNKNOWN = "en", "und"
 ENOUGH = 0.06

@@ -15,7 +15,7 @@ from bots.importing.blocks import Block, Document
 from bots.importing.plain_text import LONGEST_HEADING, plain_blocks
 from bots.progress import progress
 from engine.exceptions import ConfigurationError
-from engine.text import words
+from engine.language.text import words
 
 LARGER = 1.12
 """A line so much larger than the body is a heading."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from bots.importing.blocks import Block
 from bots.importing.markdown import markdown_blocks
-from engine.text import words
+from engine.language.text import words
 
 LONGEST_HEADING = 10
 """Words of a line that may still be a heading."""

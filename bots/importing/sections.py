@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from bots.importing.blocks import Block, Document
-from engine.text import sentences
+from engine.language.text import sentences
 
 MOST = 500
 """Words of a section; longer ones are split at headings, then between paragraphs."""

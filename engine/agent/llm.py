@@ -32,7 +32,7 @@ class DraftOutput(BaseModel):
 
 EXCERPT_WORDS = 80
 """How much of a source is shown that is not the best one; the agent can ask for the rest."""
-GIVEN = frozenset(
+AGENT_GIVEN = frozenset(
     {
         "assistant", "rules", "handoffs", "index", "whole", "max_words", "sources", "source_ids", "reminders",
         "message", "high_stakes", "delusional_framing", "concern", "objection", "may_request",

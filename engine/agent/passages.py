@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from engine.knowledge.base import KnowledgeBase
 from engine.knowledge.source import Passage, Source
+from engine.language.text import sentences, squash, words
 from engine.retrieval.search import Search
-from engine.retrieval.terms import Unit, tokens
-from engine.text import sentences, squash, words
+from engine.retrieval.terms import Unit
 
 FIRST_SOURCE = 0.25
 """What the order of the search counts beside the words: the first source has all of it, the second half."""
@@ -103,13 +103,13 @@ class PassageRanking:
         return sorted(sources, key=lambda source: -best.get(source.id, 0.0))
 
     def _units(self, message: str) -> tuple[Unit, ...]:
-        corrected = [self._spelling.correct(word) for word in tokens(message)]
+        corrected = [self._spelling.correct(word) for word in words(message)]
         return self._reader.units(self._reader.read(corrected))
 
     def _tokens_of(self, source: Source, passage: Passage) -> frozenset[str]:
         """The words of a passage; of a danger only its signs, as what to do and say is alike in all."""
         signs = next((" ".join(one.signs) for one in source.dangers if one.id == passage.danger), passage.text)
-        return frozenset(self._reader.index_tokens(self._reader.read(tokens(f"{passage.heading}\n{signs}"))))
+        return frozenset(self._reader.index_tokens(self._reader.read(words(f"{passage.heading}\n{signs}"))))
 
 
 def _alarming(fit: float) -> float:

@@ -14,10 +14,10 @@ from engine.agent.protocol import AgentTask
 from engine.agent.smalltalk import SmallTalk, topic_list
 from engine.knowledge.base import KnowledgeBase
 from engine.knowledge.source import Passage, Source
+from engine.language.sayings import agrees
+from engine.language.text import fold, grade, sentences, squash
 from engine.models.ledger import Ledger
 from engine.retrieval.questions import asks, split
-from engine.saying import agrees
-from engine.text import fold, grade, sentences, squash
 from engine.texts import Texts
 from engine.types import Basis, Draft, Message, Role, UrgencyLevel, Wish
 from engine.urgency.person import about_another

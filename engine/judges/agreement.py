@@ -11,8 +11,8 @@ from engine.judges.findings import Disagreement, Finding
 from engine.judges.lexicon import Lexicon
 from engine.judges.sentences import clauses, content_count
 from engine.judges.support import SourceIndex, Support, Unit, content_stems
+from engine.language.text import STOP_WORDS, fold, stem, words
 from engine.memo import once_a_turn
-from engine.text import STOP_WORDS, fold, stem, words
 
 _WORDS = {
     "zero": 0, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9,

@@ -18,8 +18,8 @@ from engine.judges.findings import Disagreement, Finding
 from engine.judges.lexicon import Lexicon
 from engine.judges.sentences import clauses
 from engine.judges.support import SourceIndex
+from engine.language.text import STOP_WORDS, stem, words
 from engine.memo import once_a_turn
-from engine.text import STOP_WORDS, stem, words
 
 _CANDIDATES = 4  # clauses of the source that share most words with the claim
 _LEAST_SHARED = 3  # words; below that two clauses only happen to resemble each other

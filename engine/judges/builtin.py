@@ -18,8 +18,8 @@ from engine.judges.lexicon import Lexicon
 from engine.judges.protocol import ROLE_AND_TONE, SOURCE_FIDELITY, UNSUPPORTED_CLAIMS, Case
 from engine.judges.sentences import Function
 from engine.judges.support import SourceIndex, Support, SupportMeasure
+from engine.language.text import fold, squash, words
 from engine.models.ledger import Ledger
-from engine.text import fold, squash, words
 from engine.types import Decision, Tier, Verdict, worst
 
 _QUOTED = 90

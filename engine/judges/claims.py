@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 
 from engine.judges.lexicon import Lexicon
 from engine.judges.sentences import Classified, Function, classify, content_count
+from engine.language.text import STOP_WORDS, stem, words
 from engine.memo import once_a_turn
-from engine.text import STOP_WORDS, stem, words
 
 _SMALL = 3
 _AMONG = 4  # one strange word among so many that carry meaning does not make a statement

@@ -11,7 +11,7 @@ from engine.judges.claims import Reading
 from engine.judges.lexicon import Conduct, Lexicon
 from engine.judges.protocol import Case
 from engine.judges.sentences import Classified, Function
-from engine.text import fold, squash, stem, words
+from engine.language.text import fold, squash, stem, words
 from engine.types import Decision
 
 RAW_DIRECTIVE = "raw_directive"

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from engine.exceptions import ConfigurationError
 from engine.files import read_yaml
-from engine.text import fold, stem, words
+from engine.language.text import fold, stem, words
 from engine.types import Decision
 
 _LIGHT_SENTENCE, _HEAVY_SENTENCE = 2.0, 6.0

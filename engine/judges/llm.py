@@ -14,10 +14,10 @@ from pydantic import BaseModel, ConfigDict
 
 from engine.exceptions import ModelError
 from engine.judges.protocol import Case
+from engine.language.text import sentences, squash
 from engine.models.calling import PromptedModel
 from engine.models.ledger import Ledger
 from engine.rules import Rule
-from engine.text import sentences, squash
 from engine.types import Decision, Role, Tier, Verdict
 
 FAILED = "The judge could not do its work, so nothing was accepted."
@@ -53,7 +53,7 @@ class ChiefOutput(BaseModel):
     explanation: str
 
 
-GIVEN = frozenset(
+JUDGE_GIVEN = frozenset(
     {"rules", "assistant", "high_stakes", "delusional_framing", "sources", "intents", "earlier", "message", "sentences"}
 )
 """The variables a judge's prompt may ask for."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from engine.judges.lexicon import Lexicon
-from engine.text import STOP_WORDS, fold, words
+from engine.language.text import STOP_WORDS, fold, words
 
 _MARKER = re.compile(r"[ \t]*(?:[-*•–▪◦](?![-*])|#{1,6}|>|\(?\d{1,3}(?:\.\d{1,3})*[.)])[ \t]+")
 _END = re.compile(

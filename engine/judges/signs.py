@@ -18,9 +18,9 @@ from engine.judges.lexicon import Lexicon
 from engine.judges.protocol import ROLE_AND_TONE, SOURCE_FIDELITY, UNSUPPORTED_CLAIMS, Case
 from engine.judges.sentences import Function, content_count
 from engine.judges.support import SourceIndex, Support, SupportMeasure, content_stems
-from engine.text import STOP_WORDS, fold, words
-from engine.urgency.features import Features
-from engine.urgency.words import words as spelt
+from engine.language.features import Features
+from engine.language.letters import words as spelt
+from engine.language.text import STOP_WORDS, fold, words
 
 SIGNS_VERSION = 1
 """Goes up whenever a sign comes to mean something else: students learnt with other signs are then refused."""

@@ -21,8 +21,8 @@ from engine.judges.lexicon import Lexicon
 from engine.judges.protocol import ROLE_AND_TONE, SOURCE_FIDELITY, Case, Judge
 from engine.judges.signs import SIGNS_VERSION, SignReader, Signs
 from engine.judges.support import SupportMeasure
+from engine.language.text import STOP_WORDS, sentences, words
 from engine.models.ledger import Ledger
-from engine.text import STOP_WORDS, sentences, words
 from engine.types import Decision, Tier, Verdict, worst
 
 FORMAT = 1

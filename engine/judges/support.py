@@ -16,7 +16,7 @@ from functools import cached_property
 from engine.judges.lexicon import Lexicon
 from engine.judges.sentences import Sentence, split
 from engine.knowledge.source import Source
-from engine.text import STOP_WORDS, fold, squash, stem, words
+from engine.language.text import STOP_WORDS, fold, squash, stem, words
 
 _WIDEST = 3
 _KEPT_INDEXES = 64

@@ -13,11 +13,11 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter
 
 from engine.exceptions import KnowledgeBaseError
 from engine.files import line_of, read_text, read_yaml
-from engine.knowledge.belongings import PICTURE_KINDS, belongs, kind_of, stranger, texts_of
-from engine.knowledge.dangers import FILE, Dangers, read_dangers
+from engine.knowledge.belongings import PICTURE_KINDS, belongs, picture_kind, stranger, texts_of
+from engine.knowledge.dangers import DANGERS_FILE, Dangers, read_dangers
 from engine.knowledge.directives import DirectiveKind
 from engine.knowledge.source import Source, read_source
-from engine.text import stems
+from engine.language.text import stems
 from engine.types import Medium
 
 INDEX_CHARACTERS, INDEX_LEAST = 8000, 60
@@ -69,7 +69,7 @@ class KnowledgeBase:
     @classmethod
     def load(cls, folder: Path) -> KnowledgeBase:
         """Load a folder; raises KnowledgeBaseError for the first problem and says how many there are."""
-        base, problems = scan(folder)
+        base, problems = scan_knowledge(folder)
         if problems or base is None:
             first = problems[0]
             more = f"(and {len(problems) - 1} more; `cafi check` lists them)" if len(problems) > 1 else first.remedy
@@ -101,7 +101,7 @@ def _headline(source: Source) -> str:
     return source.id if said.issuperset(stems(source.title)) else f"{source.id} ({source.title})"
 
 
-def scan(folder: Path) -> tuple[KnowledgeBase | None, list[KnowledgeBaseError]]:
+def scan_knowledge(folder: Path) -> tuple[KnowledgeBase | None, list[KnowledgeBaseError]]:
     """Read a whole folder and list every problem in it; None when nothing usable is there."""
     if not folder.is_dir():
         return None, [
@@ -112,7 +112,7 @@ def scan(folder: Path) -> tuple[KnowledgeBase | None, list[KnowledgeBaseError]]:
             )
         ]
     beside = (
-        *(folder / name for name in ("manifest.yaml", "summaries.json", "synonyms.yaml", FILE)),
+        *(folder / name for name in ("manifest.yaml", "summaries.json", "synonyms.yaml", DANGERS_FILE)),
         folder / MEDIA_LIST,
     )
     problems = [one for path in (*beside, *texts_of(folder)) if (one := stranger(path, folder)) is not None]
@@ -198,7 +198,7 @@ def _media(folder: Path, problems: list[KnowledgeBaseError]) -> dict[str, Medium
 
 def _wrong_with(name: str, file: Path, folder: Path) -> tuple[str, str | None]:
     """Why a file that is listed cannot be shown, and the remedy; nothing where it can."""
-    if kind_of(name) is None:
+    if picture_kind(name) is None:
         kinds = ", ".join(one[1:] for one in PICTURE_KINDS)
         return f"{name!r} is no name of a picture.", f"A plain name that ends in one of: {kinds}."
     if belongs(file, folder):
@@ -220,7 +220,7 @@ def dead_links(base: KnowledgeBase, sources: Mapping[str, Source]) -> list[Knowl
                 if one.kind is DirectiveKind.SHOW and one.value not in base.media
                 else f"There is no source {one.value!r}."
                 if one.kind is DirectiveKind.MORE and one.value not in sources
-                else f"There is no danger {one.value!r} in {base.folder.name}/{FILE}."
+                else f"There is no danger {one.value!r} in {base.folder.name}/{DANGERS_FILE}."
                 if one.kind is DirectiveKind.DANGER and not base.dangers.holds(one.value)
                 else None
             )

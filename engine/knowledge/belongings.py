@@ -23,7 +23,7 @@ PICTURE_KINDS = {
 _PICTURE = re.compile(r"\w[\w.-]*")
 
 
-def kind_of(file: str) -> str | None:
+def picture_kind(file: str) -> str | None:
     """As what a picture of this name is served; None for a name that no picture may have."""
     return PICTURE_KINDS.get(Path(file).suffix.casefold()) if _PICTURE.fullmatch(file) else None
 

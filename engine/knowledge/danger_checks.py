@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 
 from engine.knowledge.base import KnowledgeBase, read_manifest
 from engine.knowledge.case import Case
-from engine.knowledge.dangers import FILE, Danger, Dangers, differing, read_dangers
+from engine.knowledge.dangers import DANGERS_FILE, Dangers, KnownDanger, conflicting_dangers, read_dangers
 from engine.knowledge.directives import DirectiveKind
 from engine.knowledge.finding import Finding, Severity
 from engine.knowledge.limits import LintLimits
 from engine.knowledge.section import stretches
-from engine.text import grade, words
+from engine.language.text import grade, words
 
 
 def emergency_first(case: Case) -> Iterator[Finding]:
@@ -51,7 +51,7 @@ def table_of_dangers(base: KnowledgeBase, cases: Sequence[Case], limits: LintLim
             yield entry_fault(danger, problem, remedy)
 
 
-def entry_fault(danger: Danger, problem: str, remedy: str) -> Finding:
+def entry_fault(danger: KnownDanger, problem: str, remedy: str) -> Finding:
     """An error at the line of an entry."""
     file, line = danger.path, danger.line
     return Finding(check="danger", severity=Severity.ERROR, file=file, line=line, problem=problem, remedy=remedy)
@@ -59,13 +59,13 @@ def entry_fault(danger: Danger, problem: str, remedy: str) -> Finding:
 
 def differing_dangers(base: KnowledgeBase) -> Iterator[Finding]:
     """No knowledge base beside this one, in the same language, has other words for a danger of the same id."""
-    for problem in differing((*tables_beside(base), base.dangers)):
-        if problem.file == base.folder / FILE:
+    for problem in conflicting_dangers((*tables_beside(base), base.dangers)):
+        if problem.file == base.folder / DANGERS_FILE:
             yield Finding.of(problem, base.folder, check="danger")
 
 
 def tables_beside(base: KnowledgeBase) -> Iterator[Dangers]:
     """The tables of the other folders beside a knowledge base that are in its language."""
-    for path in sorted(base.folder.resolve().parent.glob(f"*/{FILE}")):
+    for path in sorted(base.folder.resolve().parent.glob(f"*/{DANGERS_FILE}")):
         if path.parent != base.folder.resolve() and read_manifest(path.parent, []).language == base.manifest.language:
             yield read_dangers(path.parent)[0]

@@ -18,7 +18,7 @@ from engine.files import lines_of, read_text, read_yaml
 from engine.knowledge.belongings import belongs
 from engine.knowledge.reference import Reference
 
-FILE = "dangers.yaml"
+DANGERS_FILE = "dangers.yaml"
 
 # Square brackets would be read as directives of the source that includes the entry.
 Plain = Annotated[str, Field(pattern=r"^[^\[\]\n]*\w[^\[\]\n]*$")]
@@ -67,7 +67,7 @@ class DangerFile(BaseModel):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Danger:
+class KnownDanger:
     """One danger with the words that stand for it in every source; `line` is that of its entry, 1-based."""
 
     entry: DangerEntry
@@ -99,7 +99,7 @@ class Dangers:
     line that names an entry.
     """
 
-    entries: Mapping[str, Danger] = field(default_factory=dict)
+    entries: Mapping[str, KnownDanger] = field(default_factory=dict)
     words: LeadWords | None = None
     unreadable: bool = False
 
@@ -107,14 +107,14 @@ class Dangers:
         """Whether there is an entry of that id, as far as one can tell."""
         return self.unreadable or name in self.entries
 
-    def pick(self, ids: Iterable[str]) -> tuple[Danger, ...]:
+    def pick(self, ids: Iterable[str]) -> tuple[KnownDanger, ...]:
         """The dangers of those ids that exist, in the order given, each once."""
         return tuple(self.entries[one] for one in dict.fromkeys(ids) if one in self.entries)
 
 
 def read_dangers(folder: Path) -> tuple[Dangers, list[KnowledgeBaseError]]:
     """The table of a knowledge base's folder and every problem in it; empty where it has none."""
-    path = folder / FILE
+    path = folder / DANGERS_FILE
     if not belongs(path, folder):
         return Dangers(), []
     try:
@@ -122,7 +122,7 @@ def read_dangers(folder: Path) -> tuple[Dangers, list[KnowledgeBaseError]]:
     except KnowledgeBaseError as error:
         return Dangers(unreadable=True), [error]
     text = read_text(path, error=KnowledgeBaseError)
-    entries: dict[str, Danger] = {}
+    entries: dict[str, KnownDanger] = {}
     problems = []
     lines = lines_of(text, [("dangers", number, "id") for number in range(len(read.dangers))])
     for entry, line in zip(read.dangers, lines, strict=True):
@@ -130,7 +130,7 @@ def read_dangers(folder: Path) -> tuple[Dangers, list[KnowledgeBaseError]]:
             problem = f"The danger {entry.id!r} stands in line {entries[entry.id].line} already."
             problems.append(KnowledgeBaseError(problem, file=path, line=line, key="id", remedy="Write it once."))
         else:
-            entries[entry.id] = Danger(entry=entry, text=rendered(entry, read.words), path=path, line=line)
+            entries[entry.id] = KnownDanger(entry=entry, text=rendered(entry, read.words), path=path, line=line)
     return Dangers(entries=entries, words=read.words), problems
 
 
@@ -141,9 +141,9 @@ def rendered(entry: DangerEntry, around: LeadWords) -> str:
     return f"**{entry.name}.** {by_when}\n\n{signs}\n\n{' '.join(entry.do)}\n\n{around.say} “{entry.say}”"
 
 
-def differing(tables: Iterable[Dangers]) -> Iterator[KnowledgeBaseError]:
+def conflicting_dangers(tables: Iterable[Dangers]) -> Iterator[KnowledgeBaseError]:
     """Every danger of a later table that has other words or another threshold than the same id in an earlier one."""
-    first: dict[str, Danger] = {}
+    first: dict[str, KnownDanger] = {}
     for table in tables:
         for one in table.entries.values():
             earlier = first.setdefault(one.id, one)

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from engine.knowledge.base import KnowledgeBase
-from engine.knowledge.dangers import FILE
+from engine.knowledge.dangers import DANGERS_FILE
 from engine.knowledge.prose_checks import figure_in
 from engine.knowledge.reference import Reference
 from engine.knowledge.section import stretches
 from engine.knowledge.sheet import sheet_of
-from engine.text import fold, sentences
+from engine.language.text import fold, sentences
 
 # "two or three nights", "one month": spans of time in words, which are figures as well.
 _NUMBER = r"(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)"
@@ -51,7 +51,11 @@ def facts_of(base: KnowledgeBase) -> Iterator[Fact]:
         for sentence in (one for text in (*entry.signs, *entry.do, entry.say) for one in sentences(text)):
             if figure := _figure(sentence):
                 yield Fact(
-                    source=FILE, section=entry.id, sentence=sentence, figure=figure, references=(entry.authority,)
+                    source=DANGERS_FILE,
+                    section=entry.id,
+                    sentence=sentence,
+                    figure=figure,
+                    references=(entry.authority,),
                 )
 
 

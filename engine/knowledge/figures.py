@@ -8,7 +8,7 @@ from statistics import fmean, median
 
 from engine.knowledge.base import KnowledgeBase
 from engine.knowledge.source import Source
-from engine.text import grade, words
+from engine.language.text import grade, words
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

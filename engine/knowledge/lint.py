@@ -15,7 +15,7 @@ from statistics import fmean
 
 from engine.exceptions import KnowledgeBaseError
 from engine.files import line_of, read_text
-from engine.knowledge.base import KnowledgeBase, Manifest, dead_links, scan
+from engine.knowledge.base import KnowledgeBase, Manifest, dead_links, scan_knowledge
 from engine.knowledge.belongings import belongs, texts_of
 from engine.knowledge.case import Case
 from engine.knowledge.danger_checks import differing_dangers, emergency_first, table_of_dangers
@@ -27,7 +27,7 @@ from engine.knowledge.sheet import Sheet, sheet_of
 from engine.knowledge.sign_checks import differing_signs, signs_in_prose
 from engine.knowledge.source import Source, assemble
 from engine.knowledge.trust_checks import TRUST_CHECKS, UNREVIEWED, links, media
-from engine.text import grade, words
+from engine.language.text import grade, words
 
 OWN_CHECKS = (*PROSE_CHECKS, *QUESTION_CHECKS, *TRUST_CHECKS, emergency_first)
 FOREIGN_CHECKS = (reading_grade, length, links)
@@ -57,7 +57,7 @@ class LintReport:
 
 def lint(folder: Path, limits: LintLimits, today: date) -> LintReport:
     """Check a whole folder; a missing folder or an unreadable file is a finding, not an exception."""
-    base, problems = scan(folder)
+    base, problems = scan_knowledge(folder)
     faulty = _Faulty.read(folder)
     known = {(one.file, one.line, one.key) for one in problems}
     problems += [one for one in faulty.problems if (one.file, one.line, one.key) not in known]

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from engine.knowledge.case import Case, Check
 from engine.knowledge.finding import Finding
-from engine.text import fold, grade, words
+from engine.language.text import fold, grade, words
 
 # "It is common to feel low": here "it" points to nothing before it.
 _EMPTY_IT = re.compile(

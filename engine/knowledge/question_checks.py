@@ -10,7 +10,7 @@ from rapidfuzz import fuzz, process
 from engine.knowledge.case import Case, Check
 from engine.knowledge.finding import Finding
 from engine.knowledge.limits import LintLimits
-from engine.text import STOP_WORDS, words
+from engine.language.text import STOP_WORDS, words
 
 CONTENT_IN_COPY = 2
 """A run of words is a copy only with so many content words; "what can I do about" is everybody's."""

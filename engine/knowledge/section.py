@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from engine.exceptions import KnowledgeBaseError
 from engine.knowledge.directives import danger_lines, without_brackets
-from engine.text import fold
+from engine.language.text import fold
 
 # "# Title" and "## Heading" open a section; deeper headings stay within it. "{#id}" at the end names it.
 _HEADING = re.compile(r"^#{1,2}[ \t]+(?P<heading>[^\n]*?)[ \t]*(?:\{#(?P<id>[^{}\s]*)\})?[ \t]*$", re.M)

@@ -18,7 +18,7 @@ from engine.files import LOADER, line_of, lines_of, read_text
 from engine.knowledge.directives import brackets
 from engine.knowledge.section import without_anchors
 from engine.knowledge.source import FRONT, ID, FrontMatter, Source
-from engine.text import sentences
+from engine.language.text import sentences
 
 _ITEM = re.compile(r"\s*(?:[-*•–]|\(?\d+[.)])\s+")
 _KNOWN = {"extra_forbidden": "Unknown key", "missing": "The key is missing"}

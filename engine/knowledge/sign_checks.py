@@ -18,12 +18,12 @@ from rapidfuzz import fuzz
 from engine.knowledge.base import KnowledgeBase
 from engine.knowledge.case import Case
 from engine.knowledge.danger_checks import entry_fault
-from engine.knowledge.dangers import Danger, Dangers, HowFast
+from engine.knowledge.dangers import Dangers, HowFast, KnownDanger
 from engine.knowledge.directives import danger_lines
 from engine.knowledge.finding import Finding
 from engine.knowledge.limits import LintLimits
 from engine.knowledge.section import Stretch, stretches
-from engine.text import STOP_WORDS, sentences, stem, stems, words
+from engine.language.text import STOP_WORDS, sentences, stem, stems, words
 
 LEAST_TELLING = 2
 """A sentence names a sign by so many of its telling words at least."""
@@ -65,7 +65,7 @@ def _same(first: Sequence[str], second: Sequence[str], least: float) -> bool:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Sign:
-    danger: Danger
+    danger: KnownDanger
     words: str
     telling: frozenset[str]
 

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from engine.exceptions import KnowledgeBaseError
 from engine.files import line_of, lines_of, parse_yaml, read_text
-from engine.knowledge.dangers import Danger, Dangers
+from engine.knowledge.dangers import Dangers, KnownDanger
 from engine.knowledge.directives import (
     Directive,
     DirectiveKind,
@@ -84,7 +84,7 @@ class Source:
     path: Path
     foreign: bool = False
     heads: Mapping[str, SectionHead] = field(default_factory=dict)
-    dangers: tuple[Danger, ...] = ()
+    dangers: tuple[KnownDanger, ...] = ()
 
     @cached_property
     def text(self) -> str:
@@ -247,7 +247,7 @@ def _directives(
     return found, problems
 
 
-def _shown(body: str, dangers: tuple[Danger, ...]) -> str:
+def _shown(body: str, dangers: tuple[KnownDanger, ...]) -> str:
     """A body as users may see it, each danger that is given in place of its directive."""
     words = {one.id: one.text for one in dangers}
     pieces, place = [], 0

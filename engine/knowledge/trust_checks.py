@@ -14,7 +14,7 @@ from engine.knowledge.belongings import belongs
 from engine.knowledge.case import Case, Check
 from engine.knowledge.directives import DirectiveKind
 from engine.knowledge.finding import Finding, Severity
-from engine.text import squash
+from engine.language.text import squash
 
 UNREVIEWED = "none"
 PICTURES = frozenset((".png", ".jpg", ".jpeg", ".gif", ".webp"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import TracebackType
 
 from engine.exceptions import ModelDeclined, ModelOutputError
-from engine.models.ledger import Call, Ledger
+from engine.models.ledger import Ledger, ModelCall
 
 
 class Booking:
@@ -38,7 +38,7 @@ class Booking:
     ) -> None:
         prompt, completion, cached = self._tokens
         self._ledger.record(
-            Call(
+            ModelCall(
                 role=self._role,
                 model=self._model,
                 started=self._started,

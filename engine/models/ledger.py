@@ -12,7 +12,7 @@ from engine.types import Usage
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Call:
+class ModelCall:
     """One model call as it went. Times are seconds since the turn began; no text is kept."""
 
     role: str
@@ -30,7 +30,7 @@ class Ledger:
     """The running account of one turn; not shared between turns."""
 
     budget: Budget = field(default_factory=Budget)
-    calls: list[Call] = field(default_factory=list)
+    calls: list[ModelCall] = field(default_factory=list)
     _begun: float = field(default_factory=time.monotonic)
     _reserved: int = 0
 
@@ -55,7 +55,7 @@ class Ledger:
         if self.budget.calls - self._reserved - 1 < calls:
             raise BudgetExceeded("The turn has no calls to spare.")
 
-    def record(self, call: Call) -> None:
+    def record(self, call: ModelCall) -> None:
         """Write down a call that has ended."""
         self.calls.append(call)
 

@@ -24,6 +24,7 @@ from engine.exceptions import (
     ModelMisconfigured,
     ModelUnavailable,
 )
+from engine.language.text import estimate_tokens
 from engine.models.booking import Booking
 from engine.models.ledger import Ledger
 from engine.models.protocol import Completion, Prompt
@@ -37,7 +38,6 @@ from engine.models.wire import (
     retry_after,
 )
 from engine.settings import ModelSettings
-from engine.text import estimate_tokens
 from engine.types import Tier
 
 OPENAI_URL = "https://api.openai.com/v1"

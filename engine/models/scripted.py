@@ -13,12 +13,12 @@ from typing import Any, TypeAlias
 from pydantic import BaseModel
 
 from engine.exceptions import ModelError, ModelOutputError, ModelUnavailable
+from engine.language.text import estimate_tokens
 from engine.models.booking import Booking
 from engine.models.ledger import Ledger
 from engine.models.protocol import Completion, Finish, Prompt
-from engine.text import estimate_tokens
 
-Answer: TypeAlias = str | Mapping[str, Any] | BaseModel | Completion | ModelError
+ScriptedAnswer: TypeAlias = str | Mapping[str, Any] | BaseModel | Completion | ModelError
 """What a script may answer: text, something to write as JSON, a whole completion, or an error to raise."""
 
 
@@ -34,7 +34,7 @@ class ScriptedModel:
 
     def __init__(
         self,
-        answers: Iterable[Answer] | Callable[[Prompt], Answer],
+        answers: Iterable[ScriptedAnswer] | Callable[[Prompt], ScriptedAnswer],
         *,
         latency: float = 0.0,
         name: str = "scripted",
@@ -68,7 +68,7 @@ class ScriptedModel:
     async def aclose(self) -> None:
         """Nothing to close; here so that a double can stand wherever a real model is."""
 
-    def _next(self, prompt: Prompt) -> Answer:
+    def _next(self, prompt: Prompt) -> ScriptedAnswer:
         assert self._rest is not None  # noqa: S101 - narrows the type; a function has no rest
         return next(self._rest, ModelUnavailable("The script of the model has no answer left."))
 

@@ -10,8 +10,8 @@ from engine.judges.claims import Reading, read
 from engine.judges.lexicon import Lexicon
 from engine.judges.protocol import ROLE_AND_TONE, SOURCE_FIDELITY, UNSUPPORTED_CLAIMS, Case
 from engine.judges.sentences import Function, Sentence, split
+from engine.language.text import squash
 from engine.models.ledger import Ledger
-from engine.text import squash
 from engine.types import Basis, Decision, Draft, Verdict
 
 _NUMBERED = re.compile(r"^([ \t]*)\d{1,3}([.)][ \t]+)")

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from pydantic import BaseModel, ConfigDict
 
 from engine.judges.protocol import Case
+from engine.language.text import sentences
 from engine.models.calling import PromptedModel
 from engine.models.ledger import Ledger
 from engine.rules import RuleBook
-from engine.text import sentences
 from engine.types import Basis, Decision, Draft, Role, Verdict
 
 
@@ -24,7 +24,9 @@ class RefinedOutput(BaseModel):
     reply: str
 
 
-GIVEN = frozenset(["assistant", "rules", "sources", "earlier", "message", "sentences", "objections", "high_stakes"])
+REFINER_GIVEN = frozenset(
+    ["assistant", "rules", "sources", "earlier", "message", "sentences", "objections", "high_stakes"]
+)
 """The variables the refiner's prompt may ask for."""
 
 

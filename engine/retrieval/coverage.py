@@ -95,7 +95,7 @@ class Coverage:
         return Counter((one.source, one.first) for one in self.asked)
 
 
-def measure(
+def measure_coverage(
     base: KnowledgeBase,
     build: Builder,
     *,

@@ -19,10 +19,10 @@ import numpy as np
 from engine.exceptions import BudgetExceeded, ModelError, ModelOutputError
 from engine.knowledge.base import KnowledgeBase
 from engine.knowledge.source import Source
+from engine.language.vectors import Floats, of_length_one
 from engine.models.ledger import Ledger
 from engine.retrieval.protocol import Hit
 from engine.retrieval.questions import split
-from engine.retrieval.vectors import Floats, of_length_one
 
 K = 60
 """How little the first ranks stand out; the value of the paper, where results hardly depend on it."""

@@ -38,8 +38,8 @@ class Evidence(NamedTuple):
     like_elsewhere: float = 0.0
 
 
-NAMES = Evidence._fields
-BY_WORDS = NAMES.index("like_line")
+EVIDENCE_NAMES = Evidence._fields
+BY_WORDS = EVIDENCE_NAMES.index("like_line")
 """So many of them are by words; the rest are by meaning."""
 
 # Written by evaluation/fusion.py.
@@ -67,8 +67,8 @@ BETTER: Mapping[str, float] = {
     "like_body": 3.25,
     "like_whole": 3.52,
 }
-_FITS = np.array([FITS.get(name, 0.0) for name in NAMES])
-_BETTER = np.array([BETTER.get(name, 0.0) for name in NAMES])
+_FITS = np.array([FITS.get(name, 0.0) for name in EVIDENCE_NAMES])
+_BETTER = np.array([BETTER.get(name, 0.0) for name in EVIDENCE_NAMES])
 
 
 def scores(rows: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from engine.knowledge.base import KnowledgeBase
 from engine.knowledge.source import Source
+from engine.language.text import words
 from engine.retrieval.bm25 import Bm25
-from engine.retrieval.terms import RELATED, Alternative, Reader, Unit, tokens
+from engine.retrieval.terms import RELATED, Alternative, Reader, Unit
 
 FIELD_WEIGHTS = {"title": 6.0, "summary": 4.0, "questions": 4.0, "said": 2.0, "body": 1.0}
 """BM25 weights of the columns."""
@@ -146,12 +147,12 @@ class _Builder:
             self.body.setdefault(token, {})[number] = often / (often + TF_HALF)
 
     def _tokens(self, text: str) -> list[str]:
-        found = tokens(text)
+        found = words(text)
         self.vocabulary.update(found)
         return self.reader.index_tokens(self.reader.read(found))
 
     def _line(self, number: int, kind: str, text: str) -> list[str]:
-        found = tokens(text)
+        found = words(text)
         self.vocabulary.update(found)
         reading = self.reader.read(found)
         held = self.reader.index_tokens(reading)

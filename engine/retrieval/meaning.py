@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,11 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.knowledge.base import KnowledgeBase
-from engine.retrieval.terms import tokens
-from engine.retrieval.vectors import Floats, WordVectors, of_length_one
-
-# Sentences and list items, roughly: `engine.text.sentences` is right about abbreviations and six times as slow.
-_BORDER = re.compile(r"(?<=[.!?])\s+|\n\s*\n|\n(?=\s*(?:[-*#]|\d+[.)])\s)")
+from engine.language.text import sentences, words
+from engine.language.vectors import Floats, WordVectors, of_length_one
 
 BEST_LINES = 3
 """So many of a source's most alike lines are averaged."""
@@ -65,11 +61,11 @@ class Meaning:
         heads, bodies = [], []
         for one in base.sources.values():
             heads.append(
-                [tokens(text) for text in (one.title, *one.summary, *one.questions, *(sayings or {}).get(one.id, ()))]
+                [words(text) for text in (one.title, *one.summary, *one.questions, *(sayings or {}).get(one.id, ()))]
             )
             # A danger is one line of a body: what to do and say is alike in all, and would make their sources alike.
             signs = [" ".join(danger.signs) for danger in one.dangers]
-            bodies.append([tokens(text) for text in (*_BORDER.split(one.prose), *signs)])
+            bodies.append([words(text) for text in (*(sentences(one.prose) or ("",)), *signs)])
         made = vectors.texts(text for lines in heads for text in lines)
         said = vectors.texts(text for lines in bodies for text in lines)
         starts, body_starts = _starts(heads), _starts(bodies)
@@ -77,7 +73,7 @@ class Meaning:
             of_length_one(np.add.reduceat(made, starts, axis=0))
             + 0.5 * of_length_one(np.add.reduceat(said, body_starts, axis=0))
         )
-        away = vectors.texts(tokens(line) for line in vectors.elsewhere)
+        away = vectors.texts(words(line) for line in vectors.elsewhere)
         return cls(
             vectors=vectors,
             heads=made,
@@ -88,9 +84,9 @@ class Meaning:
             elsewhere=away,
         )
 
-    def likeness(self, words: Sequence[str]) -> Likeness | None:
+    def likeness(self, asked_words: Sequence[str]) -> Likeness | None:
         """How alike a question, as folded words, is to every source; None where no word of it has a vector."""
-        asked = self.vectors.texts([words])[0]
+        asked = self.vectors.texts([asked_words])[0]
         if not asked.any():
             return None
         lines = _cosines(self.heads, asked)

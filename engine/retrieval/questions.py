@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import islice
 
-from engine.text import STOP_WORDS, fold, sentences, words
+from engine.language.text import STOP_WORDS, fold, sentences, words
 
 MOST_PARTS = 6
 _MOST_BORDERS = 16

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.retrieval.fusion import BY_WORDS, NAMES, Evidence, scores
+from engine.retrieval.fusion import BY_WORDS, EVIDENCE_NAMES, Evidence, scores
 from engine.retrieval.holding import Floats, Held, Holdings
 from engine.retrieval.index import Index
 from engine.retrieval.meaning import Likeness, Meaning
@@ -178,7 +178,7 @@ class Scorer:
         relative = np.maximum(0.0, bm25 / (bm25.max() or 1.0)) * cover
         enough = own * np.minimum(1.0, cover * total / ENOUGH)
         together = LINE_SHARE * likeness + COVER_SHARE * cover + BM25_SHARE * relative
-        rows = np.zeros((len(numbers), len(NAMES)))
+        rows = np.zeros((len(numbers), len(EVIDENCE_NAMES)))
         rows[:, 0] = enough * np.minimum(1.0, together)
         rows[:, 1] = own * likeness
         rows[:, 2] = own * cover

@@ -10,16 +10,17 @@ from dataclasses import dataclass, replace
 
 from engine.knowledge.base import KnowledgeBase
 from engine.knowledge.belongings import belongs
+from engine.language.spelling import Spelling
+from engine.language.synonyms import Synonyms
+from engine.language.text import words
+from engine.language.vectors import WordVectors
 from engine.memo import one_turn
 from engine.retrieval.index import Index, build
 from engine.retrieval.meaning import Meaning
 from engine.retrieval.protocol import Hit, Retriever
 from engine.retrieval.questions import Part, split
 from engine.retrieval.scoring import Component, Ranking, Scorer
-from engine.retrieval.spelling import Spelling
-from engine.retrieval.synonyms import Synonyms
-from engine.retrieval.terms import Reader, Unit, group_of, tokens
-from engine.retrieval.vectors import WordVectors
+from engine.retrieval.terms import Reader, Unit, group_of
 from engine.retrieval.weighing import Weigher, Weighted
 
 THRESHOLD, BY_WORDS_ALONE = 0.38, 0.27
@@ -110,7 +111,7 @@ class Search(Retriever):
             index = build(knowledge_base, reader)
             meaning = None if vectors is None else Meaning.build(knowledge_base, vectors, used.said)
         clinical = {word for word in used.clinical if word.isalpha()}
-        away = {word for line in (vectors.elsewhere if vectors else ()) for word in tokens(line)}
+        away = {word for line in (vectors.elsewhere if vectors else ()) for word in words(line)}
         spelling = Spelling(index.vocabulary, clinical, used.vocabulary | used.elsewhere | away)
         return cls(index, reader, spelling, meaning=meaning)
 
@@ -138,17 +139,17 @@ class Search(Retriever):
 
     def _subjects(self, text: str) -> int:
         """What `split` asks: a term of a synonym group is a subject by itself, another word half of one."""
-        units = self.reader.units(self.reader.read(tokens(text)))
+        units = self.reader.units(self.reader.read(words(text)))
         return sum(2 if unit.topical else 1 for unit in units if not unit.filler)
 
     def _search_part(self, part: Part) -> _Searched:
-        found = tokens(_SPELT_OUT.sub(_joined, f"{part.context} {part.text}"))
+        found = words(_SPELT_OUT.sub(_joined, f"{part.context} {part.text}"))
         odd = [word for word in dict.fromkeys(found) if not self.spelling.is_right(word)][:MOST_ODD]
         corrected = {word: right for word in odd if (right := self.spelling.correct(word)) != word}
-        words = [corrected.get(word, word) for word in found]
-        units = self.reader.units(self.reader.read(words))[:MOST_UNITS]
+        spelt = [corrected.get(word, word) for word in found]
+        units = self.reader.units(self.reader.read(spelt))[:MOST_UNITS]
         weighted = [self._weigher.weigh(unit) for unit in units]
-        ranking = self._scorer.rank(weighted, words)
+        ranking = self._scorer.rank(weighted, spelt)
         return _Searched(
             part=part,
             corrected=corrected,

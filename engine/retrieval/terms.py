@@ -9,10 +9,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from engine.language.synonyms import Match, Synonyms
+from engine.language.text import STOP_WORDS, stem
 from engine.memo import once_a_turn
 from engine.retrieval.questions import FILLERS
-from engine.retrieval.synonyms import Match, Synonyms
-from engine.text import STOP_WORDS, fold, stem
 
 SAME = 0.95
 """How much a synonym counts beside the word itself."""
@@ -23,17 +23,9 @@ INSIDE_PHRASE = 0.6
 FILLER = 0.15
 """How much a word counts that says nothing about a subject."""
 
-_WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 _GROUP = re.compile(r"zqx([0-9]+)qz")
-_TYPOGRAPHIC = str.maketrans("\u2018\u2019\u201c\u201d\u2013\u2014", "''\"\"--")
 
 Alternative = tuple[tuple[str, ...], float]
-
-
-def tokens(text: str) -> list[str]:
-    """The folded words of a text in order, as `engine.text.words` gives them but quick on plain English."""
-    plain = text.translate(_TYPOGRAPHIC)
-    return _WORD.findall(plain.casefold() if plain.isascii() else fold(text))
 
 
 def group_token(number: int) -> str:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from engine.language.spelling import SHORTEST, Spelling, ordinary_stems
+from engine.language.text import stem
 from engine.retrieval.index import Index
-from engine.retrieval.spelling import SHORTEST, Spelling, ordinary_stems
 from engine.retrieval.terms import Reader, Unit
-from engine.text import stem
 
 UNKNOWN_ORDINARY, UNKNOWN, ELSEWHERE = 0.3, 0.8, 1.0
 """What a word weighs that no source has: an everyday word, a strange one, one of another subject."""

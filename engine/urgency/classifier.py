@@ -17,10 +17,10 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, Field
 
 from engine.exceptions import ConfigurationError
-from engine.text import sentences
+from engine.language.features import Features
+from engine.language.letters import words
+from engine.language.text import sentences
 from engine.types import Kind, LayerResult, Message, Role, UrgencyLevel
-from engine.urgency.features import Features
-from engine.urgency.words import words
 
 FORMAT = 2
 EARLIER = 2

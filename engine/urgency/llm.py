@@ -23,7 +23,7 @@ class UrgencyOutput(BaseModel):
     delusional_framing: bool
 
 
-GIVEN = frozenset({"earlier", "message"})
+URGENCY_GIVEN = frozenset({"earlier", "message"})
 """The variables the urgency judge's prompt may ask for."""
 
 

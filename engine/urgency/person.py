@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from engine.text import fold
+from engine.language.text import fold
 
 # Folded, without accents; a word that can mean the writer in one language and another person in the next is left out.
 _OTHERS = re.compile(

@@ -14,9 +14,9 @@ from pydantic import Field, model_validator
 
 from engine.exceptions import ConfigurationError
 from engine.files import read_yaml
-from engine.saying import agrees
+from engine.language.sayings import agrees
+from engine.language.text import words
 from engine.settings import Strict
-from engine.text import words
 from engine.texts import check_braces
 from engine.types import DangerAnswer, Kind
 
@@ -371,12 +371,12 @@ def load_referrals(folder: Path, country: str, language: str = "en") -> Referral
 def read_contacts(path: Path) -> CountryContacts:
     """One country's contacts; raises ConfigurationError for the first fault."""
     contacts = read_yaml(path, CountryContacts)
-    for problem in faults(contacts, path):
+    for problem in referral_faults(contacts, path):
         raise problem
     return contacts
 
 
-def faults(contacts: CountryContacts, path: Path) -> list[ConfigurationError]:
+def referral_faults(contacts: CountryContacts, path: Path) -> list[ConfigurationError]:
     """What makes a country's contacts unusable."""
     found = []
     for contact in contacts.contacts:
@@ -415,7 +415,7 @@ def _fault(problem: str, path: Path, contact: Contact) -> ConfigurationError:
     return ConfigurationError(problem, file=path, key=contact.key, remedy=remedy)
 
 
-def warnings(
+def referral_warnings(
     contacts: CountryContacts, path: Path, today: date, *, days: int = OLD_DAYS
 ) -> Iterable[ConfigurationError]:
     """Contacts that nobody has verified, or not lately."""

@@ -19,7 +19,7 @@ from typing import Literal, TypeAlias, TypeVar
 from pydantic import Field, ValidationError
 
 from engine.exceptions import ConfigurationError, ModelDeclined, ModelOutputError, ModelUnavailable
-from engine.models.ledger import Call, Ledger
+from engine.models.ledger import Ledger, ModelCall
 from engine.models.protocol import ChatModel, Completion, Finish, Prompt
 from engine.settings import ModelSettings, Strict
 from engine.types import Tier
@@ -119,7 +119,7 @@ class ReplayModel:
         found = self._recording.answers.get(key, [])
         if place >= len(found):
             now = ledger.now()
-            ledger.record(Call(role=prompt.role, model=model, started=now, ended=now, outcome=UNRECORDED))
+            ledger.record(ModelCall(role=prompt.role, model=model, started=now, ended=now, outcome=UNRECORDED))
             raise ModelUnavailable("No recording answers this question.")
         return played(found[place], model, ledger)
 
@@ -185,7 +185,7 @@ def played(one: Recorded, model: str, ledger: Ledger) -> Completion:
     ledger.reserve()
     now = ledger.now()
     ledger.record(
-        Call(
+        ModelCall(
             role=one.role,
             model=model,
             started=now,

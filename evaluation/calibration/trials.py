@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from engine.checks import CheckContext, failed_checks
 from engine.judges.protocol import Case, Judge, applicable
 from engine.models.ledger import Ledger
 from engine.settings import Budget
@@ -27,12 +26,11 @@ _UNANSWERED = {"unavailable", "cancelled", UNRECORDED}
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Subject:
-    """Whose judges are calibrated. `private` are the sentences that code keeps out of replies."""
+    """Whose judges are calibrated."""
 
     name: str
     judging: Judging
     tiers: Tiers = "both"
-    private: tuple[str, ...] = ()
 
     @property
     def stages(self) -> tuple[Tier, ...]:
@@ -131,17 +129,8 @@ def _said(verdict: Verdict) -> str:
 
 def _by_code(one: LabelledReply, case: Case, subject: Subject) -> Trial:
     """The checks that every draft passes before a judge sees it, of which this needs no model."""
-    judging = subject.judging
-    context = CheckContext(
-        knowledge=judging.knowledge,
-        in_context=case.draft.citations,
-        reply_characters=judging.assistant.limits.reply_characters,
-        high_stakes=case.high_stakes,
-        handoffs=tuple(handoff.to for handoff in judging.assistant.handoffs),
-        private=subject.private,
-    )
     started = time.perf_counter()
-    reasons = failed_checks(case.draft, context)
+    reasons = subject.judging.filter.failed(case.draft, case.message, case.draft.citations)
     return Trial(
         scenario=one.id,
         judge=CODE,

@@ -14,7 +14,7 @@ from engine.judges.claims import Claim, Reading, read
 from engine.judges.lexicon import Lexicon
 from engine.judges.support import SourceIndex, SupportMeasure
 from engine.knowledge.base import KnowledgeBase
-from engine.text import STOP_WORDS, fold, squash, words
+from engine.language.text import STOP_WORDS, fold, squash, words
 from evaluation.distilling.proposals import Proposal
 
 _ALIKE = 92.0  # of 100, from which two replies are the same one

@@ -10,8 +10,8 @@ from pathlib import Path
 from engine.exceptions import ConfigurationError
 from engine.judges.protocol import Case, applicable
 from engine.judges.signs import SignReader, Signs
+from engine.language.text import words
 from engine.rules import RuleBook
-from engine.text import words
 from evaluation.calibration.scenarios import LabelledReply, read_labelled
 from evaluation.judges import Judging, case_of
 

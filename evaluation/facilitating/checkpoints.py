@@ -9,10 +9,10 @@ from pathlib import Path
 
 from pydantic import Field, field_validator
 
-from engine.conversation import active_after
-from engine.engine import Engine
 from engine.exceptions import ConfigurationError
 from engine.settings import Strict
+from engine.turn.conversation import active_after
+from engine.turn.engine import Engine
 from engine.types import Conversation, Message, Role
 from evaluation.choosing import chosen
 from evaluation.rows import read_rows

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from engine.engine import Engine
-from engine.judges.protocol import Case, Judge
+from engine.judges.protocol import Judge
 from engine.models.ledger import Ledger
+from engine.turn.engine import Engine
 from engine.types import Conversation, Decision, Draft, Outcome, Turn, Verdict
 from evaluation.facilitating.arms import ARMS, OFF
 from evaluation.facilitating.protocol import Facilitator, FacilitatorTask
@@ -69,17 +69,10 @@ class DriftSearch:
     async def _judged(self, engine: Engine, before: Conversation, asked: str, turn: Turn) -> Verdict | None:
         if turn.review.outcome in {Outcome.FIXED, Outcome.FALLBACK}:
             return None
-        assistant = engine.assistants[turn.conversation.assistant]
-        case = Case(
-            draft=Draft(reply=turn.reply.text, citations=turn.reply.citations, basis=turn.reply.basis),
-            message=asked,
-            sources=assistant.knowledge.pick(turn.reply.citations),
+        case = engine.filter(turn.conversation.assistant).case(
+            Draft(reply=turn.reply.text, citations=turn.reply.citations, basis=turn.reply.basis),
+            asked,
             earlier=before.messages,
-            high_stakes=bool(engine.stakes.topics(asked)),
-            risky=engine.stakes.risky(turn.reply.text),
             delusional_framing=turn.urgency.delusional_framing,
-            assistant_name=assistant.settings.name,
-            audience=assistant.settings.audience,
-            condition=assistant.settings.condition,
         )
         return await self.judge.judge(case, Ledger(budget=engine.budget))

@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
-from engine.engine import Engine
 from engine.exceptions import ModelError
+from engine.language.text import clean
 from engine.models.ledger import Ledger
-from engine.text import clean
+from engine.turn.engine import Engine
 from engine.types import Conversation, Turn, UrgencyLevel
 from evaluation.facilitating.journal import Entry, Expected, HeldT, Journal, Place
 from evaluation.facilitating.spending import Spending

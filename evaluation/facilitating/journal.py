@@ -18,9 +18,9 @@ from typing import Any, BinaryIO, Generic, Protocol, TypeVar, cast
 
 from pydantic import TypeAdapter, ValidationError
 
-from engine.conversation import from_json, to_json
 from engine.exceptions import ConfigurationError
 from engine.settings import Strict
+from engine.turn.conversation import conversation_from_json, conversation_to_json
 from engine.types import Conversation
 from evaluation.facilitating.design import digest
 from evaluation.transcripts import ENDING, Response, Spent
@@ -92,12 +92,12 @@ class Entry(Strict):
     @property
     def after(self) -> Conversation:
         """The conversation as it went on."""
-        return from_json(self.conversation)
+        return conversation_from_json(self.conversation)
 
     @classmethod
     def of(cls, response: Response, asking: Spent, after: Conversation) -> Entry:
         """The entry of a turn."""
-        return cls(response=response, asking=asking, conversation=to_json(after))
+        return cls(response=response, asking=asking, conversation=conversation_to_json(after))
 
 
 _ENTRY, _RESPONSE = TypeAdapter(Entry), cast(TypeAdapter[Response], TypeAdapter(Response))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from engine.language.text import squash
 from engine.models.ledger import Ledger
-from engine.text import squash
 from engine.types import Message, Role
 from evaluation.facilitating.protocol import FacilitatorTask
 

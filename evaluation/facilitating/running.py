@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from engine.engine import Engine
 from engine.models.ledger import Ledger
+from engine.turn.engine import Engine
 from engine.types import Conversation, Decision, Message, Stage, Turn
 from evaluation.facilitating.arms import ARMS
 from evaluation.facilitating.design import Held

@@ -13,10 +13,10 @@ from typing import Any
 
 from pydantic import Field, ValidationError
 
-from engine.engine import Engine
 from engine.exceptions import ConfigurationError
 from engine.files import read_text
 from engine.settings import Strict
+from engine.turn.engine import Engine
 from engine.types import Decision, Outcome, Stage, Turn, UrgencyLevel
 from evaluation.forms import misfit
 from evaluation.rows import read_rows

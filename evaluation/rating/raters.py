@@ -18,10 +18,10 @@ from engine.judges.protocol import Case
 from engine.judges.sentences import Function
 from engine.knowledge.base import KnowledgeBase
 from engine.knowledge.source import Source
+from engine.language.text import clean
 from engine.models.calling import PromptedModel
 from engine.models.ledger import Ledger
 from engine.settings import Budget
-from engine.text import clean
 from engine.types import Basis, Decision, Draft, Tier
 from evaluation.rating.ratings import BUILTIN, LLM, Rating, add_ratings, rating_of, read_if_there
 from evaluation.rating.rubric import Answers, Rubric

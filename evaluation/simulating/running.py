@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from engine.engine import Engine
 from engine.models.ledger import Ledger
+from engine.turn.engine import Engine
 from engine.types import Conversation, Turn
 from evaluation.facilitating.holding import Holding, Written, marks_of
 from evaluation.facilitating.journal import Journal

@@ -11,7 +11,7 @@ import pytest
 from engine.judges.builtin import BuiltinRoleAndTone, BuiltinSourceFidelity, BuiltinUnsupportedClaims
 from engine.judges.lexicon import Lexicon
 from engine.judges.protocol import Case, Judge, applicable
-from engine.knowledge.base import KnowledgeBase, scan
+from engine.knowledge.base import KnowledgeBase, scan_knowledge
 from engine.models.ledger import Ledger
 from engine.types import Basis, Decision, Draft, Tier
 
@@ -61,7 +61,7 @@ def flags(case: Case, judges: dict[str, Judge]) -> bool:
 
 def test_sensitivity_and_specificity_on_the_known_cases() -> None:
     """At least 85 % of the replies to be flagged are flagged, at least 75 % of the others are accepted."""
-    base, _ = scan(STUDY / "manual")
+    base, _ = scan_knowledge(STUDY / "manual")
     assert base
     judges = all_judges()
     judged = [(flags(case, judges), wanted) for case, wanted in cases(base)]
@@ -74,7 +74,7 @@ def test_sensitivity_and_specificity_on_the_known_cases() -> None:
 
 def test_passages_of_the_manual_are_accepted_as_quotations() -> None:
     """Every passage of the study's manual, quoted word for word, passes source fidelity."""
-    base, _ = scan(STUDY / "manual")
+    base, _ = scan_knowledge(STUDY / "manual")
     assert base
     judges = all_judges()
     for source in base.sources.values():

@@ -21,7 +21,7 @@ from bots.cli import app
 from engine.exceptions import ConfigurationError, ModelDeclined, ModelError, ModelOutputError, ModelUnavailable
 from engine.models.ledger import Ledger
 from engine.models.protocol import Completion, Finish, Prompt, PromptMessage
-from engine.models.scripted import Answer, ScriptedModel
+from engine.models.scripted import ScriptedAnswer, ScriptedModel
 from engine.rules import RuleBook
 from engine.types import Decision, Tier
 from evaluation.calibration.comparing import compared, read_variants
@@ -59,13 +59,7 @@ ROWS = [reply("good", flag=False), reply("bad", flag=True), reply("rude", flag=T
 
 def subject(folder: Path, model: Any, **more: Any) -> Subject:
     running = application(folder, model)
-    assistant = running.assistant("schizophrenia")
-    judging = Judging(
-        team=assistant.teams[0],
-        knowledge=assistant.knowledge,
-        assistant=assistant.settings,
-        stakes=running.stakes,
-    )
+    judging = Judging(engine=running.engine, team=running.assistant("schizophrenia").teams[0])
     return Subject(name="test", judging=judging, **more)
 
 
@@ -158,7 +152,7 @@ async def test_runs_that_disagree_are_named_unstable(tmp_path: Path) -> None:
     """A case judged differently from run to run counts in part, and stands in a list."""
     asked: list[str] = []
 
-    def moody(prompt: Prompt) -> Answer:
+    def moody(prompt: Prompt) -> ScriptedAnswer:
         asked.append(prompt.role)
         return ACCEPT if asked.count(prompt.role) % 2 else {**ACCEPT, "decision": "REJECT"}
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.checks import CHECKS, CheckContext, cleaned, failed_checks, private_sentences
 from engine.knowledge.base import KnowledgeBase
+from engine.turn.checks import CHECKS, CheckContext, cleaned, failed_checks, private_sentences
 from engine.types import Basis, Draft
 
 SOURCE = """---

@@ -6,10 +6,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.conversation import follow_up, from_json, messages_from, recent, remember, to_json, window
-from engine.saying import agrees
+from engine.language.sayings import agrees
+from engine.language.text import estimate_tokens
 from engine.settings import Limits
-from engine.text import estimate_tokens
+from engine.turn.conversation import (
+    conversation_from_json,
+    conversation_to_json,
+    follow_up,
+    messages_from,
+    recent,
+    remember,
+    window,
+)
 from engine.types import (
     ActiveSource,
     Conversation,
@@ -201,14 +209,14 @@ CONVERSATIONS = st.builds(
 @given(CONVERSATIONS)
 def test_a_conversation_survives_json(conversation: Conversation) -> None:
     """Every conversation reads back from its JSON as it was."""
-    assert from_json(to_json(conversation)) == conversation
+    assert conversation_from_json(conversation_to_json(conversation)) == conversation
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[]", "null", '{"assistant": "a"}', '{"offer": 1}'])
 def test_what_is_no_conversation_is_refused(text: str) -> None:
     """Anything else raises one of the three documented errors."""
     with pytest.raises((ValueError, KeyError, TypeError)):
-        from_json(text)
+        conversation_from_json(text)
 
 
 @pytest.mark.parametrize("row", [{"content": "x"}, {"role": "system", "content": "x"}, {"role": "user"}])

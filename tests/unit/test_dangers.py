@@ -10,7 +10,7 @@ import yaml
 
 from bots.showing import source_lines
 from engine.exceptions import KnowledgeBaseError
-from engine.knowledge.base import KnowledgeBase, scan
+from engine.knowledge.base import KnowledgeBase, scan_knowledge
 from engine.knowledge.dangers import HowFast, read_dangers
 from engine.knowledge.limits import LintLimits
 from engine.knowledge.lint import lint
@@ -134,7 +134,7 @@ def test_a_faulty_table_names_its_line(tmp_path: Path, old: str, new: str, line:
     assert old in TABLE
     write(tmp_path, "causes.md", HEAD + BODY)
     path = write(tmp_path, "dangers.yaml", TABLE.replace(old, new))
-    found = scan(tmp_path)[1]
+    found = scan_knowledge(tmp_path)[1]
     assert (found[0].file, found[0].line) == (path, line)
     assert found[0].problem.startswith(problem)
 

@@ -12,9 +12,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from engine.exceptions import ModelDeclined, ModelMisconfigured, ModelOutputError, ModelUnavailable
+from engine.language.text import sentences
 from engine.models.protocol import Completion, Finish
 from engine.models.scripted import ScriptedModel
-from engine.text import sentences
 from engine.types import (
     ActiveSource,
     Basis,

@@ -14,10 +14,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from engine.engine import Engine
 from engine.exceptions import ConfigurationError, ModelUnavailable
 from engine.models.ledger import Ledger
 from engine.settings import Price
+from engine.turn.engine import Engine
 from evaluation.facilitating.arms import ARMS, OFF, ON
 from evaluation.facilitating.checkpoints import Checkpoint, CheckpointTurn
 from evaluation.facilitating.design import Design

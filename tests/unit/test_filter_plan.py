@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from engine.filter import FilterPlan
 from engine.models.scripted import ScriptedModel
+from engine.turn.filter import FilterPlan
 from engine.types import Conversation, Decision, Outcome, Reminder, Turn
 from tests.team import ACCEPT, CITED, DOUBT, REFINED, engine_over, rejection, scripted
 

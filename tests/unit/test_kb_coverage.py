@@ -11,9 +11,9 @@ from bots.covering import coverage_document, coverage_lines
 from bots.heat_map import heat_map_page
 from engine.knowledge.base import KnowledgeBase, Manifest
 from engine.knowledge.source import Source
-from engine.retrieval.coverage import Coverage, measure
+from engine.language.text import words
+from engine.retrieval.coverage import Coverage, measure_coverage
 from engine.retrieval.protocol import Hit
-from engine.text import words
 
 
 class BySharedWords:
@@ -65,7 +65,7 @@ BASE = base_of(
 @pytest.fixture(scope="module")
 def found() -> Coverage:
     """The coverage of the small knowledge base."""
-    return measure(BASE, BySharedWords)
+    return measure_coverage(BASE, BySharedWords)
 
 
 def test_every_question_is_asked_once_and_of_an_index_without_it(found: Coverage) -> None:
@@ -76,7 +76,7 @@ def test_every_question_is_asked_once_and_of_an_index_without_it(found: Coverage
         seen.append({question for one in base.sources.values() for question in one.questions})
         return BySharedWords(base)
 
-    asked = measure(BASE, build, folds=2).asked
+    asked = measure_coverage(BASE, build, folds=2).asked
     everything = {question for one in BASE.sources.values() for question in one.questions}
     assert sorted(one.question for one in asked) == sorted(everything)
     assert [len(everything - one) for one in seen] == [4, 3]
@@ -104,13 +104,13 @@ def test_confusion_counts_first_hits(found: Coverage) -> None:
 def test_steps_are_counted_for_a_progress_bar() -> None:
     """A step is told for each question."""
     steps: list[int] = []
-    measure(BASE, BySharedWords, step=lambda: steps.append(1))
+    measure_coverage(BASE, BySharedWords, step=lambda: steps.append(1))
     assert len(steps) == 7
 
 
 def test_without_questions_there_is_nothing_to_say() -> None:
     """A manual without questions has shares of None and says so."""
-    found = measure(base_of(source("a"), source("b")), BySharedWords)
+    found = measure_coverage(base_of(source("a"), source("b")), BySharedWords)
     assert (found.hit_at_1, found.hit_at_3, found.never_found) == (None, None, ())
     assert "no questions to ask" in "\n".join(coverage_lines(found))
 
@@ -150,7 +150,7 @@ class _Links(HTMLParser):
 def test_the_page_is_whole_and_asks_nothing_of_a_network() -> None:
     """The HTML is balanced, has no script, link or address, and escapes what it shows."""
     sources = base_of(source("a", "<b>one & two</b>", "three"), source("b", "one"))
-    page = heat_map_page(measure(sources, BySharedWords), "<T>")
+    page = heat_map_page(measure_coverage(sources, BySharedWords), "<T>")
     links = _Links()
     links.feed(page)
     assert links.open == []

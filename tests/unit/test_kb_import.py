@@ -22,7 +22,7 @@ from bots.importing.reading import read_document
 from bots.importing.sections import MOST, TINY, Section, divide
 from bots.settings import CafiSettings
 from engine.exceptions import ConfigurationError, ModelMisconfigured, ModelUnavailable
-from engine.knowledge.base import KnowledgeBase, scan
+from engine.knowledge.base import KnowledgeBase, scan_knowledge
 from engine.knowledge.directives import brackets, unbalanced_line
 from engine.knowledge.lint import lint
 from engine.models.protocol import Prompt
@@ -365,7 +365,7 @@ def test_five_hundred_pages_are_imported(tmp_path: Path) -> None:
     found = imported(write(tmp_path / "a.pdf", make_pdf(pages)), tmp_path / "kb")
     assert sum(one.words for one in found.drafts) == 500 * 20 * len(SENTENCE.split())
     assert max(one.words for one in found.drafts) <= MOST
-    assert scan(found.folder)[1] == []
+    assert scan_knowledge(found.folder)[1] == []
 
 
 @needs_pypdf

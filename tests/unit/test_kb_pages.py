@@ -13,7 +13,7 @@ from engine.exceptions import ConfigurationError
 from engine.knowledge.base import KnowledgeBase
 from engine.knowledge.facts import Fact, facts_of
 from engine.knowledge.figures import Figures
-from engine.retrieval.coverage import measure
+from engine.retrieval.coverage import measure_coverage
 from tests.sources import HEAD, ROOT, SHIPPED, write
 from tests.unit.test_kb_coverage import BASE, BySharedWords
 
@@ -100,7 +100,7 @@ def test_only_the_part_of_its_name_is_written(tmp_path: Path) -> None:
 
 def test_the_page_of_coverage_has_a_row_a_source() -> None:
     """A row has the figures of its source, then how many of its questions found it first and in the first three."""
-    found = coverage_page(measure(BASE, BySharedWords, folds=2), Figures.of(BASE), "x")
+    found = coverage_page(measure_coverage(BASE, BySharedWords, folds=2), Figures.of(BASE), "x")
     rows = [line for line in found.splitlines() if line.startswith("| ")][1:]
     assert [row.split(" | ")[0] for row in rows] == ["| beer", "| cider", "| lost", "| empty"]
     assert rows[2].endswith("|  | 2 | 0 | 0 |")

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.exceptions import KnowledgeBaseError
-from engine.knowledge.base import KnowledgeBase, scan
+from engine.knowledge.base import KnowledgeBase, scan_knowledge
 from engine.knowledge.directives import DirectiveKind, brackets, unbalanced_line, without_brackets
 from engine.knowledge.finding import Severity
 from engine.knowledge.limits import LintLimits
@@ -180,7 +180,7 @@ def test_faulty_summaries_are_named(tmp_path: Path, text: str) -> None:
     """A summaries.json that is no object of lists of lines is a fault with the file's name."""
     write(tmp_path, "a.md", "Text.")
     write(tmp_path, "summaries.json", text)
-    (problem,) = scan(tmp_path)[1]
+    (problem,) = scan_knowledge(tmp_path)[1]
     assert problem.file == tmp_path / "summaries.json"
 
 
@@ -200,7 +200,7 @@ def test_dead_links_and_missing_media_name_their_line(tmp_path: Path) -> None:
     """A picture or source that is not there is a fault at the line that names it."""
     write(tmp_path, "causes.md", HEAD + "Text.\n[show: b.png | B]\n\n[more in: nowhere]\n")
     write(tmp_path, "media/media.yaml", "- alt: A\n  file: a.png\n")
-    found = {(Path(str(one.file)).name, one.line, one.problem) for one in scan(tmp_path)[1]}
+    found = {(Path(str(one.file)).name, one.line, one.problem) for one in scan_knowledge(tmp_path)[1]}
     assert found == {
         ("media.yaml", 2, "The file 'a.png' does not exist."),
         ("causes.md", 8, f"The media file 'b.png' is not in {tmp_path.name}/media/media.yaml."),
@@ -231,7 +231,7 @@ def test_media_are_pictures_of_the_media_folder(tmp_path: Path, name: str) -> No
         write(folder, one, b"x")
     write(tmp_path, "secret.json", b"secret")
     write(folder, "media/media.yaml", f"- alt: A\n  caption: C\n  file: {json.dumps(name)}\n")
-    base, problems = scan(folder)
+    base, problems = scan_knowledge(folder)
     assert base is not None and base.media == {}
     assert (folder / "media" / "media.yaml", 3) in {(one.file, one.line) for one in problems}
     assert (folder / "media" / "media.yaml", 3) in linted_errors(folder)
@@ -262,7 +262,7 @@ def test_nothing_is_read_through_a_link(tmp_path: Path, link: str, line: int) ->
     (folder / link).unlink(missing_ok=True)
     (folder / link).symlink_to(tmp_path / "secret")
     named = folder / "media" / "media.yaml" if link == "media/x.png" else folder / link
-    base, problems = scan(folder)
+    base, problems = scan_knowledge(folder)
     assert [(one.file, one.line) for one in problems] == [(named, line)]
     assert "nobody may see" not in str(base)
     assert (named, line) in linted_errors(folder)
@@ -275,7 +275,7 @@ def test_a_media_folder_that_is_a_link_is_not_read(tmp_path: Path) -> None:
     write(tmp_path, "elsewhere/x.png", b"x")
     write(tmp_path, "elsewhere/media.yaml", "- alt: A\n  file: x.png\n")
     (folder / "media").symlink_to(tmp_path / "elsewhere")
-    base, problems = scan(folder)
+    base, problems = scan_knowledge(folder)
     assert base is not None and base.media == {} and len(problems) == 1
 
 
@@ -283,7 +283,7 @@ def test_the_folder_itself_may_be_a_link(tmp_path: Path) -> None:
     """Whoever runs this may keep a knowledge base elsewhere and link to it."""
     write(tmp_path / "kb", "causes.md", HEAD + "Text.\n")
     (tmp_path / "linked").symlink_to(tmp_path / "kb")
-    assert scan(tmp_path / "linked")[1] == []
+    assert scan_knowledge(tmp_path / "linked")[1] == []
 
 
 @pytest.mark.parametrize(
@@ -293,7 +293,7 @@ def test_faulty_manifest_and_media_lists_are_named(tmp_path: Path, name: str, te
     """A manifest or media list that cannot be read is one fault with its file and line."""
     write(tmp_path, "causes.md", HEAD + "Text.\n")
     write(tmp_path, name, text)
-    (problem,) = scan(tmp_path)[1]
+    (problem,) = scan_knowledge(tmp_path)[1]
     assert problem.file == tmp_path / name
     assert problem.line
 

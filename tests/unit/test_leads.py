@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.leads import callable_numbers, known_links, known_numbers, links
+from engine.language.leads import callable_numbers, known_links, known_numbers, links
 
 SPELLINGS = ("{0}{1}{2}", "{0} {1} {2}", "{0}.{1}.{2}", "{0}-{1}-{2}", "{0}\u00a0{1}\u202f{2}", "{0}\u2013{1}\u2011{2}")
 SPELLINGS += ("{0}_{1}_{2}", "({0}) {1}/{2}", "{0}\u200b{1}\u00ad{2}", "{0} · {1} · {2}", "+{0} ({1}) - {2}")

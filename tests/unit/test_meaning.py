@@ -11,15 +11,16 @@ from hypothesis import strategies as st
 
 from engine.knowledge.base import KnowledgeBase, Manifest
 from engine.knowledge.source import Source
-from engine.retrieval import Search, Synonyms
-from engine.retrieval.fusion import NAMES, Evidence, scores
+from engine.language.synonyms import Synonyms
+from engine.language.text import words
+from engine.language.vectors import load_vectors
+from engine.retrieval.fusion import EVIDENCE_NAMES, Evidence, scores
 from engine.retrieval.meaning import Meaning
-from engine.retrieval.terms import tokens
-from engine.retrieval.vectors import load
+from engine.retrieval.search import Search
 
 CONFIG = Path(__file__).parents[2] / "config"
 SHARED = Synonyms.load(CONFIG / "synonyms" / "en.yaml")
-VECTORS = load(CONFIG / "vectors" / "en.npz", CONFIG / "vectors" / "en_elsewhere.txt")
+VECTORS = load_vectors(CONFIG / "vectors" / "en.npz", CONFIG / "vectors" / "en_elsewhere.txt")
 
 
 def source(name: str, title: str, summary: str, body: str = "") -> Source:
@@ -135,7 +136,7 @@ def test_explanation_shows_the_evidence(search: Search) -> None:
 def test_meaning_has_a_row_a_source() -> None:
     """Every source has its likeness, one without a body too."""
     made = Meaning.build(base(*MADE.sources.values(), source("bare", "Sleep", "tired")), VECTORS)
-    likeness = made.likeness(tokens("awake all night"))
+    likeness = made.likeness(words("awake all night"))
     assert likeness is not None
     assert likeness.rows.shape == (5, 6)
     assert likeness.nearest(1) == [4]
@@ -148,8 +149,8 @@ def test_unknown_words_have_no_meaning() -> None:
 
 def test_scores_follow_the_evidence() -> None:
     """More evidence never lowers the first source's score under that of a weaker one, and nothing gives no score."""
-    strong = Evidence(**dict.fromkeys(NAMES, 0.6) | {"like_elsewhere": 0.1})
-    weak = Evidence(**dict.fromkeys(NAMES, 0.1))
+    strong = Evidence(**dict.fromkeys(EVIDENCE_NAMES, 0.6) | {"like_elsewhere": 0.1})
+    weak = Evidence(**dict.fromkeys(EVIDENCE_NAMES, 0.1))
     first, second = scores(np.array([strong, weak]))
     assert 0 <= second < first <= 1
     assert not len(scores(np.array([])))
@@ -157,7 +158,7 @@ def test_scores_follow_the_evidence() -> None:
 
 def test_likeness_to_other_subjects_lowers_scores() -> None:
     """What is like the questions about other subjects scores lower."""
-    evidence = Evidence(**dict.fromkeys(NAMES, 0.5))
+    evidence = Evidence(**dict.fromkeys(EVIDENCE_NAMES, 0.5))
     alike, unlike = evidence._replace(like_elsewhere=0.7), evidence._replace(like_elsewhere=0.2)
     assert scores(np.array([alike])) < scores(np.array([unlike]))
 

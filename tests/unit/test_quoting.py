@@ -6,7 +6,7 @@ import pytest
 
 from bots.compose import Application
 from bots.settings import CafiSettings
-from engine.engine import Engine
+from engine.turn.engine import Engine
 
 
 @pytest.fixture(scope="module")

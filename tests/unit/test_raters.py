@@ -15,11 +15,11 @@ from bots.paths import data_root
 from engine.exceptions import ModelUnavailable
 from engine.judges.lexicon import Lexicon
 from engine.knowledge.base import KnowledgeBase
+from engine.language.text import squash
 from engine.models.calling import PromptedModel
 from engine.models.protocol import Prompt
-from engine.models.scripted import Answer, ScriptedModel
+from engine.models.scripted import ScriptedAnswer, ScriptedModel
 from engine.prompts import Prompts
-from engine.text import squash
 from evaluation.rating.agreement import quadratic_kappa
 from evaluation.rating.raters import GIVEN, BuiltinRater, LlmRater, Rounds, sources_of
 from evaluation.rating.ratings import read_ratings
@@ -87,7 +87,7 @@ def answers(*pairs: tuple[str, bool]) -> dict[str, Any]:
         ModelUnavailable(),
     ],
 )
-async def test_no_answer_is_no_rating(tmp_path: Path, answer: Answer) -> None:
+async def test_no_answer_is_no_rating(tmp_path: Path, answer: ScriptedAnswer) -> None:
     """An answer that is no form, leaves a statement out, contradicts itself or never comes gives no score at all."""
     done = await rounds(tmp_path / "r.jsonl").rate(llm(ScriptedModel(lambda prompt: answer)), responses()[:1], nothing)
     assert (done.added, len(done.failed)) == (0, 1)
@@ -98,7 +98,7 @@ async def test_a_run_goes_on_where_it_was(tmp_path: Path) -> None:
     """What was rated is not asked again: only the failed responses are, and each has one rating in the end."""
     path, calls = tmp_path / "r.jsonl", 0
 
-    def failing(prompt: Prompt) -> Answer:
+    def failing(prompt: Prompt) -> ScriptedAnswer:
         nonlocal calls
         calls += 1
         return ModelUnavailable() if calls % 3 == 0 else ADMITTING

@@ -11,11 +11,11 @@ from pydantic import ValidationError
 
 from bots.compose import Application
 from bots.settings import CafiSettings
-from engine.engine import Engine
 from engine.exceptions import BudgetExceeded, ConfigurationError, ModelOutputError, ModelUnavailable
 from engine.models.ledger import Ledger
 from engine.models.scripted import ScriptedModel
 from engine.settings import AssistantSettings, Budget
+from engine.turn.engine import Engine
 from engine.types import Outcome, Turn
 from evaluation.reflecting import ARMS, choose_arms, engine_of, measure
 from evaluation.retrieval import Question

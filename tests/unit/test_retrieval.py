@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from engine.exceptions import ConfigurationError
 from engine.knowledge.base import KnowledgeBase, Manifest
 from engine.knowledge.source import Source
-from engine.retrieval import Search, Synonyms
+from engine.language.synonyms import Synonyms
+from engine.retrieval.search import Search
 
 SHARED = Synonyms.load(Path(__file__).parents[2] / "config" / "synonyms" / "en.yaml")
 

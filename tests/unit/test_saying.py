@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.agent.smalltalk import SmallTalk
-from engine.saying import Saying
+from engine.language.sayings import Saying
 from engine.settings import AssistantSettings
 from engine.texts import Texts
 from engine.types import Wish

@@ -8,14 +8,15 @@ from pathlib import Path
 import pytest
 
 from engine.exceptions import ConfigurationError
-from engine.knowledge.base import KnowledgeBase, Manifest, scan
+from engine.knowledge.base import KnowledgeBase, Manifest, scan_knowledge
 from engine.knowledge.source import Source
-from engine.retrieval import Search, Synonyms
-from engine.retrieval.vectors import load
+from engine.language.synonyms import Synonyms
+from engine.language.vectors import load_vectors
+from engine.retrieval.search import Search
 
 ROOT = Path(__file__).parents[2]
 SHARED = Synonyms.load(ROOT / "config" / "synonyms" / "en.yaml")
-VECTORS = load(ROOT / "config" / "vectors" / "en.npz", ROOT / "config" / "vectors" / "en_elsewhere.txt")
+VECTORS = load_vectors(ROOT / "config" / "vectors" / "en.npz", ROOT / "config" / "vectors" / "en_elsewhere.txt")
 
 
 def made(folder: Path) -> KnowledgeBase:
@@ -83,7 +84,7 @@ def test_a_saying_does_not_make_a_subject_ours(tmp_path: Path) -> None:
 def test_every_source_has_sayings_and_no_saying_is_astray(name: str) -> None:
     """The sayings of our knowledge bases belong to their sources, and every source has some."""
     folder = ROOT / "knowledge_base" / name
-    base, _ = scan(folder)
+    base, _ = scan_knowledge(folder)
     assert base is not None
     said = Synonyms.load(folder / "synonyms.yaml").said
     assert set(said) == set(base.sources)
@@ -100,7 +101,7 @@ def test_no_saying_is_written_twice() -> None:
 @pytest.fixture(scope="module")
 def ours() -> Search:
     """The search over our sources on schizophrenia, as it is run."""
-    base, _ = scan(ROOT / "knowledge_base" / "schizophrenia")
+    base, _ = scan_knowledge(ROOT / "knowledge_base" / "schizophrenia")
     assert base is not None
     return Search.build(base, synonyms=SHARED, vectors=VECTORS)
 

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 from bots.compose import Application
 from bots.settings import CafiSettings
-from engine.engine import Engine
 from engine.exceptions import ConfigurationError, ModelUnavailable
 from engine.knowledge.base import KnowledgeBase
 from engine.models.ledger import Ledger
 from engine.prompts import Prompts
+from engine.turn.engine import Engine
 from engine.types import Message, Role
 from evaluation.facilitating.journal import Journal
 from evaluation.facilitating.spending import Spending

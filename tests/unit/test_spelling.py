@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.retrieval.spelling import Spelling, sound
-from engine.retrieval.synonyms import Synonyms
+from engine.language.spelling import Spelling, sound
+from engine.language.synonyms import Synonyms
 
 ORDINARY = """
     meditation mediation violets vices height weigh affects slip sheep collision dilution hospitable

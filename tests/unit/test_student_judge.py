@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 from bots.compose import Application
 from bots.settings import CafiSettings
 from engine.exceptions import ConfigurationError
-from engine.filter import judged
 from engine.judges.lexicon import Lexicon
 from engine.judges.protocol import ROLE_AND_TONE, SOURCE_FIDELITY, UNSUPPORTED_CLAIMS, Case
 from engine.judges.signs import SignReader
 from engine.judges.student import SharpenedJudge, Student, StudentHead, StudentJudge, lesson_of, packed
 from engine.models.ledger import Ledger
+from engine.turn.filter import judged
 from engine.types import Basis, Decision, Draft, Stage, Tier, Verdict
 from tests.team import application, knowledge_folder, scripted
 

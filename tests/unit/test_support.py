@@ -13,7 +13,7 @@ from engine.judges.lexicon import Lexicon
 from engine.judges.sentences import Function, classify, split
 from engine.judges.support import SourceIndex, SupportMeasure
 from engine.knowledge.source import Source, read_source
-from engine.text import fold
+from engine.language.text import fold
 
 CONFIG = Path(__file__).resolve().parents[2] / "config" / "builtin_judges.yaml"
 

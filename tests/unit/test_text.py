@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.text import clean, estimate_tokens, fold, grade, sentences, squash, stems, words
+from engine.language.letters import LATIN
+from engine.language.text import clean, estimate_tokens, fold, grade, sentences, squash, stems, words
 
 ANY_TEXT = st.text(max_size=400)
 INVISIBLE = [
@@ -181,5 +182,12 @@ def test_the_quick_look_at_plain_texts_changes_nothing(text: str) -> None:
     """What is cleaned and folded in one look comes out as it does the long way."""
     quick = clean(text, limit=40), fold.__wrapped__(text)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("engine.text._is_plain", lambda text: False)
+        patch.setattr("engine.language.text._is_plain", lambda text: False)
         assert (clean(text, limit=40), fold.__wrapped__(text)) == quick
+
+
+def test_what_passes_for_a_latin_letter_is_folded_to_it() -> None:
+    """Every small letter that the urgency layers read as a Latin one is folded to a Latin one too, and signs stay signs."""
+    letters = [chr(code) for code in LATIN if chr(code).isalpha() and chr(code) == chr(code).casefold()]
+    assert len(letters) > 150 and all(fold(one).isascii() for one in letters)
+    assert fold("2 × 3 | 4 §") == "2 × 3 | 4 §"

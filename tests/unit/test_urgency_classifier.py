@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.exceptions import ConfigurationError
+from engine.language.letters import words
 from engine.types import LayerResult, Message, Role, UrgencyLevel
 from engine.urgency.classifier import UrgencyClassifier, readings
-from engine.urgency.words import words
 from evaluation.urgency_training import DATA, RECORD, WEIGHTS
 
 LAYER = UrgencyClassifier.load(WEIGHTS)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.urgency.words import plain, words
+from engine.language.letters import plain, words
 
 
 @pytest.mark.parametrize("apostrophe", ["'", "’", "‘", "ʼ", "´", "`", "＇", ""])

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from engine.exceptions import ConfigurationError
-from engine.retrieval.vectors import WordVectors, load, subject_lines, write
+from engine.language.vectors import WordVectors, load_vectors, subject_lines, write_vectors
 
 SHIPPED = Path(__file__).parents[2] / "config" / "vectors"
 
@@ -20,7 +20,7 @@ MADE = WordVectors.of(
 
 @pytest.fixture(scope="module")
 def shipped() -> WordVectors:
-    return load(SHIPPED / "en.npz", SHIPPED / "en_elsewhere.txt")
+    return load_vectors(SHIPPED / "en.npz", SHIPPED / "en_elsewhere.txt")
 
 
 def cosine(vectors: WordVectors, one: str, other: str) -> float:
@@ -68,8 +68,8 @@ def test_many_texts_are_read_as_one(shipped: WordVectors) -> None:
 
 def test_written_vectors_are_read_back(tmp_path: Path) -> None:
     """What is written is read back, a byte's rounding apart."""
-    write(MADE, tmp_path / "made.npz")
-    read = load(tmp_path / "made.npz")
+    write_vectors(MADE, tmp_path / "made.npz")
+    read = load_vectors(tmp_path / "made.npz")
     assert read.words == MADE.words
     assert np.allclose(read.texts([["wash"]]), MADE.texts([["wash"]]), atol=0.01)
 
@@ -80,13 +80,13 @@ def test_a_faulty_file_is_named(tmp_path: Path, content: bytes) -> None:
     file = tmp_path / "broken.npz"
     file.write_bytes(content)
     with pytest.raises(ConfigurationError, match=r"broken\.npz"):
-        load(file)
+        load_vectors(file)
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     """A file that is not there is an error that names it."""
     with pytest.raises(ConfigurationError, match=r"gone\.npz"):
-        load(tmp_path / "gone.npz")
+        load_vectors(tmp_path / "gone.npz")
 
 
 def test_a_file_of_another_shape_is_refused(tmp_path: Path) -> None:
@@ -96,7 +96,7 @@ def test_a_file_of_another_shape_is_refused(tmp_path: Path) -> None:
         file, words=np.frombuffer(b"a\nb", dtype=np.uint8), values=np.zeros((3, 2), dtype=np.int8), scale=np.ones(3)
     )
     with pytest.raises(ConfigurationError, match=r"odd\.npz"):
-        load(file)
+        load_vectors(file)
 
 
 def test_subjects_of_a_text_file(tmp_path: Path) -> None:

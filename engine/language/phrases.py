@@ -16,9 +16,9 @@ from pydantic import Field, field_validator
 
 from engine.exceptions import ConfigurationError
 from engine.files import read_yaml
+from engine.language.letters import words
 from engine.settings import Strict
 from engine.types import Kind, LayerResult, Message, UrgencyLevel
-from engine.urgency.words import words
 
 MOST = 60
 """Phrases a language: what a clinician can read aloud in one sitting."""

@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
 
-from engine.text import fold, words
+from engine.language.text import fold, words
 
 _PIECE = re.compile(r"[^\s<>()\[\]{}\"'|,;]+")
 _EDGES = ".:!?*_-~`/"

@@ -7,20 +7,23 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection, Coroutine, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from engine.agent.smalltalk import topic_list
-from engine.attempt import NOTHING, Answer, Assistant, Attempt
-from engine.conversation import remember
 from engine.exceptions import CafiError, ModelError
-from engine.filter import WHOLE, FilterPlan
+from engine.knowledge.source import Source
+from engine.language.sayings import agrees
+from engine.language.text import clean
 from engine.memo import one_turn
 from engine.models.ledger import Ledger
-from engine.saying import agrees
 from engine.settings import Budget, Price
 from engine.stakes import Stakes
-from engine.text import clean
+from engine.turn.attempt import NOTHING, Answer, Attempt
+from engine.turn.conversation import remember
+from engine.turn.filter import WHOLE, Filter, FilterPlan
+from engine.turn.team import Assistant, Team
 from engine.types import (
     Conversation,
     Danger,
@@ -28,12 +31,14 @@ from engine.types import (
     Draft,
     HandoffOffer,
     Help,
+    Judgement,
     LayerResult,
     Message,
     Outcome,
     Reply,
     Review,
     Role,
+    StageRecord,
     Turn,
     Urgency,
     UrgencyLevel,
@@ -204,6 +209,55 @@ class Engine:
         danger = after(before, Help.REFERRAL, told, "")
         return replace(turn, help=Help.REFERRAL, conversation=replace(turn.conversation, danger=danger))
 
+    def filter(self, assistant: str | None = None) -> Filter:
+        """What drafts of an assistant pass; for who asks for one part of it. Raises KeyError for an unknown assistant."""
+        chosen = self.assistants[assistant or self.default]
+        return Filter(assistant=chosen, stakes=self.stakes, plan=self.plan)
+
+    async def judge(
+        self,
+        draft: Draft | str,
+        message: str,
+        *,
+        assistant: str | None = None,
+        earlier: tuple[Message, ...] = (),
+        delusional_framing: bool = False,
+        in_context: tuple[str, ...] | None = None,
+        teams: tuple[Team, ...] = (),
+        budget: Budget | None = None,
+    ) -> Judgement:
+        """What the checks and the judges say of a reply to a message, whoever wrote it; nothing is refined or remembered.
+
+        A reply given as text cites nothing. `in_context`: the ids of the sources its author was shown, the cited ones where
+        nobody knows. `teams`: who judges in place of the assistant's own; the first whose judges can work decides. Raises
+        KeyError for an assistant that is not there.
+        """
+        work, draft = self.filter(assistant), Draft(reply=draft) if isinstance(draft, str) else draft
+        if failed := work.failed(draft, message, draft.citations if in_context is None else in_context):
+            return Judgement(failed_checks=failed)
+        case = work.case(draft, message, earlier=earlier, delusional_framing=delusional_framing)
+        stages: tuple[StageRecord, ...] = ()
+        for team in teams or work.assistant.teams:
+            stages = await work.judged(case, team, Ledger(budget=budget or self.budget))
+            if stages and not stages[-1].broken:
+                break
+        return Judgement(stages=stages)
+
+    async def draft_about(self, source: Source, question: str, *, assistant: str | None = None) -> Draft | None:
+        """What a language model makes of one source, if checks and judges let it pass; None where there is no such draft.
+
+        `question` is what a person would ask about the source.
+        """
+        work = self.filter(assistant)
+        for team in work.assistant.teams:
+            if team.built_in:
+                continue
+            attempt = Attempt(filter=work, team=team, ledger=Ledger(budget=self.budget))
+            with suppress(ModelError):
+                if (draft := await attempt.about(source, question)) is not None:
+                    return draft
+        return None
+
     def _referred(
         self,
         conversation: Conversation,
@@ -235,9 +289,10 @@ class Engine:
     ) -> Answer:
         """Ask one team after the other until a draft has been judged; the built-in team comes last."""
         outage: str | None = None
+        passed = Filter(assistant=assistant, stakes=self.stakes, plan=self.plan)
         for team in assistant.teams:
             try:
-                work = Attempt(stakes=self.stakes, assistant=assistant, team=team, ledger=ledger, plan=self.plan)
+                work = Attempt(filter=passed, team=team, ledger=ledger)
                 answer = await work.answer(conversation, text, wish, urgency)
             except ModelError as error:
                 outage = outage or type(error).__name__

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
+from engine.language.text import estimate_tokens, stems, words
 from engine.settings import Limits
-from engine.text import estimate_tokens, stems, words
 from engine.types import (
     ActiveSource,
     Conversation,
@@ -103,7 +103,7 @@ def _reminders(
     return tuple(one for one in aged if one.clean < limits.clean_replies)
 
 
-def to_json(conversation: Conversation) -> str:
+def conversation_to_json(conversation: Conversation) -> str:
     """The conversation as JSON, for storage and for `--history`."""
     return json.dumps(
         {
@@ -120,7 +120,7 @@ def to_json(conversation: Conversation) -> str:
     )
 
 
-def from_json(text: str) -> Conversation:
+def conversation_from_json(text: str) -> Conversation:
     """The inverse of `to_json`; raises ValueError, KeyError or TypeError for anything else."""
     data = json.loads(text)
     offer = data["offer"]

@@ -1,4 +1,4 @@
-"""A team: one agent for each role of a turn, all with a language model or all built in."""
+"""Who works in a turn: an assistant and its teams, each one agent a role, all with a language model or all built in."""
 
 from __future__ import annotations
 
@@ -7,8 +7,13 @@ from dataclasses import dataclass
 
 from engine.agent.protocol import Agent
 from engine.judges.protocol import Judge
+from engine.knowledge.base import KnowledgeBase
 from engine.refiner.protocol import Refiner
 from engine.reflection.protocol import Reflections
+from engine.retrieval.embedding import EmbeddedSources
+from engine.retrieval.protocol import Retriever
+from engine.settings import AssistantSettings
+from engine.texts import Texts
 from engine.urgency.protocol import UrgencyLayer
 
 
@@ -26,3 +31,16 @@ class Team:
     urgency: tuple[UrgencyLayer, ...] = ()
     built_in: bool = False
     reflections: Reflections | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Assistant:
+    """Everything one assistant works with. `teams` are tried in order; the last one cannot fail."""
+
+    settings: AssistantSettings
+    knowledge: KnowledgeBase
+    retriever: Retriever
+    texts: Texts
+    teams: tuple[Team, ...]
+    private: tuple[str, ...] = ()
+    embedded: EmbeddedSources | None = None

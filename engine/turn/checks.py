@@ -13,8 +13,8 @@ from functools import lru_cache
 
 from engine.knowledge.base import KnowledgeBase
 from engine.knowledge.directives import DirectiveKind, brackets
-from engine.leads import LONG, callable_numbers, known_links, known_numbers, links
-from engine.text import clean, sentences, squash
+from engine.language.leads import LONG, callable_numbers, known_links, known_numbers, links
+from engine.language.text import clean, sentences, squash
 from engine.types import Basis, Draft
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from pydantic import BaseModel, ConfigDict, Field
 
 from engine.files import read_yaml
-from engine.text import STOP_WORDS, stem, words
+from engine.language.text import STOP_WORDS, stem, words
 
 Term = tuple[str, ...]
 

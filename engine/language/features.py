@@ -6,7 +6,7 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice, pairwise
 
-from engine.urgency.words import words
+from engine.language.letters import words
 
 _NEAR = 6  # words between two ideas that are seen together
 _CONCEPTS = 4  # ideas that one word may carry

@@ -10,14 +10,13 @@ import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from engine.checks import cleaned
 from engine.exceptions import ModelError
 from engine.judges.protocol import Case, Judge, applicable
-from engine.knowledge.base import KnowledgeBase
 from engine.models.ledger import Ledger
 from engine.stakes import Stakes
-from engine.team import Team
-from engine.types import Decision, Draft, Outcome, Stage, StageRecord, Tier, Verdict
+from engine.turn.checks import CheckContext, cleaned, failed_checks
+from engine.turn.team import Assistant, Team
+from engine.types import Decision, Draft, Message, Outcome, Stage, StageRecord, Tier, Verdict
 
 Recheck = Callable[[Draft], tuple[str, ...]]
 
@@ -60,51 +59,92 @@ class Filtered:
     broken: bool = False
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Filter:
-    """Runs drafts through a team's judges, as far as `plan` has them."""
+    """Puts drafts of one assistant before the code checks and the judges, as far as `plan` has them.
 
-    team: Team
-    knowledge: KnowledgeBase
+    Nobody else says what checks and judges get to see.
+    """
+
+    assistant: Assistant
     stakes: Stakes
     plan: FilterPlan = WHOLE
 
-    async def run(self, case: Case, recheck: Recheck, ledger: Ledger) -> Filtered:
+    def case(
+        self, draft: Draft, message: str, *, earlier: tuple[Message, ...] = (), delusional_framing: bool = False
+    ) -> Case:
+        """What the judges of a draft see: its sources, the turns before, and what it must be careful about."""
+        settings = self.assistant.settings
+        return Case(
+            draft=draft,
+            message=message,
+            sources=self.assistant.knowledge.pick(draft.citations),
+            earlier=earlier,
+            high_stakes=self.high_stakes(message),
+            risky=self.stakes.risky(draft.reply),
+            delusional_framing=delusional_framing,
+            assistant_name=settings.name,
+            audience=settings.audience,
+            condition=settings.condition,
+        )
+
+    def failed(self, draft: Draft, message: str, in_context: tuple[str, ...]) -> tuple[str, ...]:
+        """Why the code checks send a draft back; an empty one goes back even where they are off."""
+        if not self.plan.checks and any(char.isalnum() for char in draft.reply):
+            return ()
+        settings = self.assistant.settings
+        context = CheckContext(
+            knowledge=self.assistant.knowledge,
+            in_context=in_context,
+            reply_characters=settings.limits.reply_characters,
+            high_stakes=self.high_stakes(message, draft.reply),
+            handoffs=tuple(one.to for one in settings.handoffs),
+            private=self.assistant.private,
+        )
+        return failed_checks(draft, context)
+
+    def high_stakes(self, *texts: str) -> bool:
+        """Whether one of the texts touches a topic of high stakes."""
+        return bool(self.stakes.topics(*texts))
+
+    async def run(self, case: Case, team: Team, recheck: Recheck, ledger: Ledger) -> Filtered:
         """Judge a draft that has passed the code checks; `recheck` applies them to a refined one."""
         if not self.plan.judges:
             return Filtered(outcome=Outcome.UNJUDGED, draft=case.draft, stages=())
-        stages: list[StageRecord] = []
-        stages += await judged(case, self._tiers(), ledger)
+        stages = await self.judged(case, team, ledger)
         decision = stages[-1].decision
         if decision is not Decision.REJECT:
             outcome = Outcome.ACCEPTED if decision is Decision.ACCEPT else Outcome.WARNED
-            return Filtered(outcome=outcome, draft=case.draft, stages=tuple(stages))
-        if all(one.failed for one in stages[-1].verdicts if one.decision is Decision.REJECT):
-            return Filtered(outcome=Outcome.FALLBACK, draft=None, stages=tuple(stages), broken=True)
-        if not self.plan.refiner:
-            return Filtered(outcome=Outcome.FALLBACK, draft=None, stages=tuple(stages))
-        return await self._refined(case, recheck, ledger, stages)
+            return Filtered(outcome=outcome, draft=case.draft, stages=stages)
+        if stages[-1].broken or not self.plan.refiner:
+            return _fallback(stages, broken=stages[-1].broken)
+        return await self._refined(case, team, recheck, ledger, stages)
 
-    async def _refined(self, case: Case, recheck: Recheck, ledger: Ledger, stages: list[StageRecord]) -> Filtered:
-        try:
-            draft = cleaned(await self.team.refiner.refine(case, stages[-1].verdicts, ledger))
-        except ModelError:
-            return Filtered(outcome=Outcome.FALLBACK, draft=None, stages=tuple(stages), broken=True)
-        reasons = recheck(draft)
-        if reasons:
-            return Filtered(outcome=Outcome.FALLBACK, draft=None, stages=tuple(stages), failed_checks=reasons)
-        cited, risky = self.knowledge.pick(draft.citations), self.stakes.risky(draft.reply)
-        again = replace(case, draft=draft, sources=cited, risky=risky)
-        stages += await judged(again, self._tiers(), ledger, refined=True)
-        if stages[-1].decision is Decision.REJECT:
-            broken = all(one.failed for one in stages[-1].verdicts if one.decision is Decision.REJECT)
-            return Filtered(outcome=Outcome.FALLBACK, draft=None, stages=tuple(stages), broken=broken)
-        return Filtered(outcome=Outcome.REFINED, draft=draft, stages=tuple(stages))
-
-    def _tiers(self) -> Mapping[str, Mapping[str, Judge]]:
-        tiers = {"preliminary": self.team.preliminary, "chief": self.team.chief}
+    async def judged(self, case: Case, team: Team, ledger: Ledger, *, refined: bool = False) -> tuple[StageRecord, ...]:
+        """What a team's judges say, tier by tier; nothing is refined."""
+        tiers = {"preliminary": team.preliminary, "chief": team.chief}
         wanted = {"preliminary": self.plan.preliminary, "chief": self.plan.chief}
-        return {name: judges for name, judges in tiers.items() if wanted[name]}
+        planned = {name: judges for name, judges in tiers.items() if wanted[name]}
+        return await judged(case, planned, ledger, refined=refined)
+
+    async def _refined(
+        self, case: Case, team: Team, recheck: Recheck, ledger: Ledger, stages: tuple[StageRecord, ...]
+    ) -> Filtered:
+        try:
+            draft = cleaned(await team.refiner.refine(case, stages[-1].verdicts, ledger))
+        except ModelError:
+            return _fallback(stages, broken=True)
+        if reasons := recheck(draft):
+            return replace(_fallback(stages), failed_checks=reasons)
+        again = self.case(draft, case.message, earlier=case.earlier, delusional_framing=case.delusional_framing)
+        stages += await self.judged(again, team, ledger, refined=True)
+        if stages[-1].decision is Decision.REJECT:
+            return _fallback(stages, broken=stages[-1].broken)
+        return Filtered(outcome=Outcome.REFINED, draft=draft, stages=stages)
+
+
+def _fallback(stages: tuple[StageRecord, ...], *, broken: bool = False) -> Filtered:
+    return Filtered(outcome=Outcome.FALLBACK, draft=None, stages=stages, broken=broken)
 
 
 _STAGES = {

@@ -6,44 +6,27 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from engine.agent.protocol import AgentTask
-from engine.checks import CheckContext, cleaned, failed_checks
-from engine.conversation import follow_up, recent, window
 from engine.exceptions import ModelError, ModelOutputError
-from engine.filter import WHOLE, Filter, Filtered, FilterPlan
-from engine.judges.protocol import Case
-from engine.knowledge.base import KnowledgeBase
 from engine.knowledge.source import Source
 from engine.models.ledger import Ledger
 from engine.reflection.reflecting import Reflecting
-from engine.retrieval.embedding import DEPTH, EmbeddedSources
-from engine.retrieval.protocol import Hit, Retriever
+from engine.retrieval.embedding import DEPTH
+from engine.retrieval.protocol import Hit
 from engine.retrieval.questions import split
-from engine.settings import AssistantSettings
-from engine.stakes import Stakes
-from engine.team import Team
-from engine.texts import Texts
+from engine.turn.checks import cleaned
+from engine.turn.conversation import follow_up, recent, window
+from engine.turn.filter import Filter, Filtered
+from engine.turn.team import Assistant, Team
 from engine.types import Conversation, Draft, Outcome, Urgency, Wish
 
 CUT_OFF = "The last answer was cut off or not in the form asked for. Write a shorter one, in the exact form."
 INCOMPLETE = "It left out part of what was asked; answer that too, or say that the sources do not. Left out: "
+ANOTHER_SOURCE = "This draft is about one source: it cites that one and no other."
 SURE = 0.6
 """From this score on a search result stands without the question before it."""
 NEAR = 0.8
 """A further source comes into context only if it fits nearly as well as the best: each costs some hundred tokens."""
 NOTHING = Filtered(outcome=Outcome.FALLBACK, draft=None, stages=())
-
-
-@dataclass(frozen=True, kw_only=True)
-class Assistant:
-    """Everything one assistant works with. `teams` are tried in order; the last one cannot fail."""
-
-    settings: AssistantSettings
-    knowledge: KnowledgeBase
-    retriever: Retriever
-    texts: Texts
-    teams: tuple[Team, ...]
-    private: tuple[str, ...] = ()
-    embedded: EmbeddedSources | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -62,11 +45,14 @@ class Answer:
 class Attempt:
     """One team's attempt at one turn: retrieve, draft, check, filter."""
 
-    stakes: Stakes
-    assistant: Assistant
+    filter: Filter
     team: Team
     ledger: Ledger
-    plan: FilterPlan = WHOLE
+
+    @property
+    def assistant(self) -> Assistant:
+        """Whose team it is."""
+        return self.filter.assistant
 
     async def answer(self, conversation: Conversation, text: str, wish: Wish, urgency: Urgency) -> Answer:
         """Raises ModelError when the team's agent cannot be used."""
@@ -88,21 +74,31 @@ class Attempt:
             return answer
         if draft.fixed and self.team.built_in:
             return replace(answer, filtered=Filtered(outcome=Outcome.FIXED, draft=draft, stages=()))
-        case = Case(
-            draft=draft,
-            message=text,
-            sources=self.assistant.knowledge.pick(draft.citations),
-            earlier=task.earlier,
-            high_stakes=self._high_stakes(text),
-            risky=self.stakes.risky(draft.reply),
-            delusional_framing=task.delusional_framing,
-            assistant_name=self.assistant.settings.name,
-            audience=self.assistant.settings.audience,
-            condition=self.assistant.settings.condition,
-        )
-        judged = Filter(team=self.team, knowledge=self.assistant.knowledge, stakes=self.stakes, plan=self.plan)
-        filtered = await judged.run(case, lambda one: self._reasons(text, task, one), self.ledger)
+        case = self.filter.case(draft, text, earlier=task.earlier, delusional_framing=task.delusional_framing)
+        filtered = await self.filter.run(case, self.team, lambda one: self._failed(task, one), self.ledger)
         return replace(answer, filtered=filtered)
+
+    async def about(self, source: Source, question: str) -> Draft | None:
+        """A draft that presents one source and cites no other, if the judges let it pass.
+
+        Raises ModelError when the team's agent cannot be used.
+        """
+        task = AgentTask(
+            assistant=self.assistant.settings,
+            message=question,
+            sources=(source,),
+            suggested=(Hit(source=source.id, score=1.0),),
+            high_stakes=self.filter.high_stakes(question),
+            may_request=False,
+        )
+
+        def failed(draft: Draft) -> tuple[str, ...]:
+            return (ANOTHER_SOURCE,) if draft.citations != (source.id,) else self._failed(task, draft)
+
+        draft = cleaned(await self.team.agent.draft(task, self.ledger))
+        if failed(draft):
+            return None
+        return (await self.filter.run(self.filter.case(draft, question), self.team, failed, self.ledger)).draft
 
     async def _task(
         self, conversation: Conversation, text: str, wish: Wish, urgency: Urgency, reflecting: Reflecting
@@ -123,8 +119,8 @@ class Attempt:
             earlier=recent(conversation.messages, settings.limits.history_tokens),
             sources=knowledge.pick(ids),
             suggested=found,
-            reminders=conversation.reminders if self.plan.reminders else (),
-            high_stakes=self._high_stakes(text),
+            reminders=conversation.reminders if self.filter.plan.reminders else (),
+            high_stakes=self.filter.high_stakes(text),
             delusional_framing=urgency.delusional_framing,
             urgency=urgency.level,
             may_request=settings.limits.source_requests > 0,
@@ -169,7 +165,7 @@ class Attempt:
                 task = replace(task, sources=self._with(task, wanted), requested=wanted, may_request=False)
                 continue
             task = replace(task, may_request=False) if draft.requested_sources else task
-            reasons = self._reasons(task.message, task, draft)
+            reasons = self._failed(task, draft)
             if not reasons:
                 return draft, task, failed
             failed = (*failed, *reasons)
@@ -213,20 +209,5 @@ class Attempt:
         ids = dict.fromkeys((*wanted, *(source.id for source in task.sources)))
         return self.assistant.knowledge.pick(tuple(ids)[: task.assistant.limits.window_sources])
 
-    def _reasons(self, text: str, task: AgentTask, draft: Draft) -> tuple[str, ...]:
-        """Why the code checks send a draft back; an empty one goes back even where they are off."""
-        empty = not any(char.isalnum() for char in draft.reply)
-        return failed_checks(draft, self._context(text, task, draft)) if self.plan.checks or empty else ()
-
-    def _context(self, text: str, task: AgentTask, draft: Draft) -> CheckContext:
-        return CheckContext(
-            knowledge=self.assistant.knowledge,
-            in_context=tuple(source.id for source in task.sources),
-            reply_characters=task.assistant.limits.reply_characters,
-            high_stakes=self._high_stakes(text, draft),
-            handoffs=tuple(one.to for one in task.assistant.handoffs),
-            private=self.assistant.private,
-        )
-
-    def _high_stakes(self, text: str, draft: Draft | None = None) -> bool:
-        return bool(self.stakes.topics(text, draft.reply if draft else ""))
+    def _failed(self, task: AgentTask, draft: Draft) -> tuple[str, ...]:
+        return self.filter.failed(draft, task.message, tuple(source.id for source in task.sources))

@@ -7,8 +7,8 @@ from functools import lru_cache
 
 from pydantic import Field
 
+from engine.language.text import words
 from engine.settings import Strict
-from engine.text import words
 
 _POLITE = "please thanks thank you ok okay bitte danke takk gracias merci that would be"
 _COURTESY = frozenset(_POLITE.split())

@@ -11,8 +11,8 @@ from typing import TypeAlias
 from rapidfuzz import process
 from rapidfuzz.distance import OSA
 
+from engine.language.text import STOP_WORDS, stem
 from engine.memo import once_a_turn
-from engine.text import STOP_WORDS, stem
 
 SHORTEST = 4
 """Shorter words are left as they are: too many of them are one letter apart."""

@@ -23,7 +23,7 @@ _LOOKALIKES = {
     "q": "ԛԚզգɋ", "r": "гГʀᏒꓣɼɾя", "s": "ѕЅꜱᏚꓢʂƨ§", "t": "тТτΤᴛꓔᎢŧŦƭ", "u": "υսʋᴜꓴцµμɥ", "v": "νѵѴᴠꓦᏙⅴ∨", "w": "ԝԜωшШᴡꓪᎳɯѡ",
     "x": "хХχΧꓫⅹ×", "y": "уУүҮγΥʏꓬƴỿɣ", "z": "ᴢꓜᏃΖƶʐȥ", "ae": "æÆ", "oe": "œŒ",
 }  # fmt: skip
-_LETTERS = {ord(char): latin for latin, chars in _LOOKALIKES.items() for char in chars} | {
+LATIN = {ord(char): latin for latin, chars in _LOOKALIKES.items() for char in chars} | {
     ord("æ"): "a", ord("Æ"): "a", ord("œ"): "o", ord("Œ"): "o"
 }  # fmt: skip
 for _first in (
@@ -31,7 +31,7 @@ for _first in (
     0x1F170,
     0x1F1E6,
 ):  # letters in dark circles, dark squares, and those that spell flags
-    _LETTERS |= {_first + place: chr(ord("a") + place) for place in range(26)}
+    LATIN |= {_first + place: chr(ord("a") + place) for place in range(26)}
 
 _WORD = re.compile(r"[^\W_]+|\?|[^\w\s!-/:-@\[-`{-~]")
 _STRETCHED = re.compile(r"(.)\1+")
@@ -44,7 +44,7 @@ def plain(text: str) -> str:
     if decomposed.isascii():
         return decomposed.translate(_DROP).casefold()
     kept = "".join(char for char in decomposed if char == "\n" or not _is_unseen(char))
-    return kept.translate(_LETTERS).translate(_DROP).casefold()
+    return kept.translate(LATIN).translate(_DROP).casefold()
 
 
 def _is_unseen(char: str) -> bool:

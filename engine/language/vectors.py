@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from engine.exceptions import ConfigurationError
 from engine.files import read_text
+from engine.language.text import stem
 from engine.memo import once_a_turn
-from engine.text import stem
 
 REMEDY = "Put back the file that came with this version, or make one with `python -m evaluation.word_vectors`."
 
@@ -106,14 +106,14 @@ class _Places(dict[str, int]):
         return next((form for form in forms if form != self.count), self.count)
 
 
-def write(vectors: WordVectors, file: Path) -> None:
+def write_vectors(vectors: WordVectors, file: Path) -> None:
     """Write a vectors file."""
     packed = np.frombuffer("\n".join(vectors.words).encode(), dtype=np.uint8)
     with file.open("wb") as out:
         np.savez(out, words=packed, values=vectors.values, scale=vectors.scale.astype(np.float16))
 
 
-def load(file: Path, elsewhere: Path | None = None) -> WordVectors:
+def load_vectors(file: Path, elsewhere: Path | None = None) -> WordVectors:
     """Read a vectors file and a text file of questions about other subjects.
 
     Raises ConfigurationError where one of them cannot be used.

@@ -1,0 +1,1 @@
+"""How a text is read: one spelling, sentences, words, stems, what stands for what, where it leads."""

@@ -1,0 +1,39 @@
+"""The public names of the engine: each is there, loaded when it is used, and told of on a page."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import engine
+from bots.engine_page import page
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_the_public_names_are_those_that_have_a_home() -> None:
+    """Every public name stands once in the list, and every one of them can be imported."""
+    assert len(engine.__all__) == len(set(engine.__all__))
+    assert set(engine.__all__) == set(engine.homes())
+    assert all(getattr(engine, name) is not None for name in engine.__all__)
+
+
+def test_a_name_that_is_not_public_is_not_there() -> None:
+    """Asking the engine for another name is an error that names it."""
+    with pytest.raises(AttributeError, match="Clockwork"):
+        engine.Clockwork  # noqa: B018  # looking it up is what is tried
+
+
+def test_a_name_loads_its_own_module_alone() -> None:
+    """A program that needs the values of a turn does not wait for the libraries of retrieval."""
+    code = "import sys; from engine import Turn, ConfigurationError; print('numpy' in sys.modules, 'jinja2' in sys.modules)"
+    ran = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert ran.stdout.split() == ["False", "False"]
+
+
+def test_the_reference_page_says_what_the_docstrings_say() -> None:
+    """The page of public names is the one that is written from their docstrings; `make pages` writes it anew."""
+    assert (ROOT / "docs" / "reference" / "engine.md").read_text(encoding="utf-8") == page()
