@@ -22,8 +22,8 @@ def rehearse_telegram(config: Config = None, kb: Kb = None, agents: AgentsOption
     with failing_calmly():
         built = application(config, kb, agents)
         from bots.logs import set_up_log
-        from bots.rehearsing.telegram import TelegramRehearsal
         from bots.terminal import StandardTerminal
+        from rehearsal.telegram_rehearsal import TelegramRehearsal
 
         set_up_log("WARNING")
         asyncio.run(TelegramRehearsal(settings=built.settings, terminal=StandardTerminal()).run())
@@ -42,6 +42,6 @@ def rehearse_discord(config: Config = None, kb: Kb = None, agents: AgentsOption 
         from bots.terminal import StandardTerminal
 
         with discord_installed():
-            from bots.rehearsing.discord import DiscordRehearsal
+            from rehearsal.discord_rehearsal import DiscordRehearsal
         set_up_log("WARNING")
         asyncio.run(DiscordRehearsal(settings=built.settings, terminal=StandardTerminal()).run())

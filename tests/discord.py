@@ -10,9 +10,9 @@ from typing import Any
 
 from adapters.discord_adapter.adapter import DiscordBot
 from bots.discord import discord_bot
-from bots.rehearsing.discord_world import Channel, DiscordServer, Guild, Interaction, Message, Permission, Person
 from bots.settings import DiscordSettings
 from engine.models.scripted import ScriptedModel
+from rehearsal.discord_world import Channel, DiscordServer, Guild, Interaction, Message, Permission, Person
 from tests.telegram import chats_in
 
 BEGIN = "I understand, begin"

@@ -13,9 +13,9 @@ from adapters.discord_adapter.moderation_gate import ModerationGate
 from adapters.moderation.moderation import Moderation
 from bots.chats import Chats
 from bots.moderating import moderated_bot
-from bots.rehearsing.discord_world import DiscordServer, Interaction, Permission, Person
 from bots.settings import DiscordSettings, ModerationSettings
 from engine.models.scripted import ScriptedModel
+from rehearsal.discord_world import DiscordServer, Interaction, Permission, Person
 from tests.discord import ANYWHERE, BEGIN, NEEDED, ready
 from tests.team import knowledge_folder
 from tests.telegram import chats_in

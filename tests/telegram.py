@@ -11,10 +11,10 @@ from typing import Any
 from adapters.chat.feedback_port import FeedbackPort
 from adapters.telegram_adapter.adapter import TelegramBot
 from bots.chats import Chats
-from bots.rehearsing.telegram_world import Person, Shown, TelegramServer
 from bots.running import telegram
 from bots.settings import SessionSettings, StorageSettings, TelegramSettings, WebSettings
 from engine.models.scripted import ScriptedModel
+from rehearsal.telegram_world import Person, Shown, TelegramServer
 from tests.team import application, shipped_parts
 
 BEGIN = "I understand, begin"

@@ -15,8 +15,8 @@ from typer.testing import CliRunner, Result
 
 from benchmarks.rig import mock_server
 from bots.cli import app
-from bots.rehearsing.discord_world import DiscordServer
-from bots.rehearsing.telegram_world import TelegramServer
+from rehearsal.discord_world import DiscordServer
+from rehearsal.telegram_world import TelegramServer
 from tests.chromium import free_port
 from tests.killing import Cafi, until
 from tests.platform.test_killing_web import served

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import AsyncExitStack
 from typing import Self
 
-from bots.rehearsing.telegram_world import TelegramServer
+from rehearsal.telegram_world import TelegramServer
 from tests.drivers.private import PrivateDriver
 from tests.telegram import ANYWHERE, BEGIN, running
 

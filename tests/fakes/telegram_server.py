@@ -1,4 +1,4 @@
-"""Telegram's Bot API on the loopback address, as a process of its own; see `bots.rehearsing.telegram_world` for use in a test.
+"""Telegram's Bot API on the loopback address, as a process of its own; see `rehearsal.telegram_world` for use in a test.
 
     python -m tests.fakes.telegram_server --port 8081 --record calls.jsonl
 
@@ -12,7 +12,7 @@ import asyncio
 import signal
 from pathlib import Path
 
-from bots.rehearsing.telegram_world.server import TOKEN, TelegramServer
+from rehearsal.telegram_world.server import TOKEN, TelegramServer
 
 __all__ = ["TOKEN", "TelegramServer"]
 

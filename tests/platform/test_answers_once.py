@@ -12,8 +12,8 @@ from sqlalchemy import func, select
 from adapters.chat.identity import ChatIdentity
 from adapters.chat.incoming import Incoming
 from adapters.storage.tables import events
-from bots.rehearsing.discord_world import DiscordServer
-from bots.rehearsing.telegram_world import TelegramServer
+from rehearsal.discord_world import DiscordServer
+from rehearsal.telegram_world import TelegramServer
 from tests import discord, telegram
 from tests.feedback import shipped
 from tests.web import Browser, running

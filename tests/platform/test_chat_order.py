@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from bots.rehearsing.telegram_world import TelegramServer
 from bots.settings import SpendingSettings
 from engine.models.protocol import Prompt
 from engine.models.scripted import ScriptedModel
+from rehearsal.telegram_world import TelegramServer
 from tests.team import ACCEPT, CALM, CHIEF_ACCEPT, CITED
 from tests.telegram import agreed, running
 

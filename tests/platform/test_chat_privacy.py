@@ -19,8 +19,8 @@ from adapters.chat.store import ChatStore
 from adapters.storage.sealing import Secret
 from adapters.storage.tables import chats, inbox, polls
 from bots.logs import set_up_log
-from bots.rehearsing.telegram_world import Fault, Person, TelegramServer
 from engine.exceptions import SealBroken
+from rehearsal.telegram_world import Fault, Person, TelegramServer
 from tests.team import scripted
 from tests.telegram import agreed, running
 

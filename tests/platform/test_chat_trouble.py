@@ -18,8 +18,8 @@ from adapters.chat.incoming import Incoming
 from adapters.storage.database import Database
 from adapters.storage.tables import chats, inbox, outbox
 from adapters.telegram_adapter.adapter import TelegramBot
-from bots.rehearsing.telegram_world import Person, TelegramServer
 from engine.exceptions import StorageError
+from rehearsal.telegram_world import Person, TelegramServer
 from tests.team import scripted
 from tests.telegram import agreed, running
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bots.rehearsing.discord_world import DiscordServer
+from rehearsal.discord_world import DiscordServer
 from tests.discord import BEGIN, Room, pinged, running
 
 

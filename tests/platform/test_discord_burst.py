@@ -9,7 +9,7 @@ from adapters.chat.identity import ChatIdentity
 from adapters.chat.store import Kept
 from adapters.discord_adapter.contexts import PersonStore
 from benchmarks.discord_burst import Burst, rush
-from bots.rehearsing.discord_world import DiscordServer
+from rehearsal.discord_world import DiscordServer
 from tests.discord import Room, agreed, running
 from tests.platform.test_discord_crisis import URGENT
 

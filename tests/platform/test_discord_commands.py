@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bots.rehearsing.discord_world import DiscordServer
+from rehearsal.discord_world import DiscordServer
 from tests.discord import ANYWHERE, BEGIN, Room, agreed, pinged, running
 
 LOCALES = ("en-GB", "no", "de", "es-ES", "fr")

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from bots.rehearsing.discord_world import DiscordServer, Permission, Person
+from rehearsal.discord_world import DiscordServer, Permission, Person
 from tests.discord import Room, agreed, pinged, running
 from tests.team import scripted
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from bots.rehearsing.discord_world import DiscordServer, Permission
 from engine.exceptions import ConfigurationError
+from rehearsal.discord_world import DiscordServer, Permission
 from tests.discord import Room, agreed, pinged, ready, running
 
 ASKED = "what are the voices?"
@@ -131,7 +131,7 @@ async def test_an_interaction_of_an_unknown_form_concerns_nobody_else(tmp_path: 
 
 
 def _as_sent(interaction: Any) -> dict[str, Any]:
-    from bots.rehearsing.discord_world.people import interaction_json
+    from rehearsal.discord_world.people import interaction_json
 
     return interaction_json(interaction)
 

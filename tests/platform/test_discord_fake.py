@@ -14,7 +14,7 @@ import discord
 import pytest
 from discord import app_commands
 
-from bots.rehearsing.discord_world import Channel, DiscordServer, Guild, Impossible, Permission, Person, running
+from rehearsal.discord_world import Channel, DiscordServer, Guild, Impossible, Permission, Person, running
 
 
 class Bot(discord.Client):

@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import select
 
 from adapters.storage.tables import events, polls
-from bots.rehearsing.discord_world import DiscordServer
+from rehearsal.discord_world import DiscordServer
 from tests.discord import Room, agreed, pinged, running
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from adapters.chat.incoming import Incoming
 from adapters.chat.showing import Showing
 from adapters.discord_adapter.gate import Where
-from bots.rehearsing.discord_world import DiscordServer
+from rehearsal.discord_world import DiscordServer
 from tests.discord import Room, agreed, running
 from tests.platform.test_discord_crisis import URGENT
 

@@ -16,7 +16,7 @@ from adapters.chat.incoming import Incoming
 from adapters.chat.showing import Button, Picture, Showing
 from adapters.chat.splitting import utf16_units
 from adapters.discord_adapter.plain import MESSAGE, messages, plain
-from bots.rehearsing.discord_world import DiscordServer
+from rehearsal.discord_world import DiscordServer
 from tests.discord import Room, agreed, pinged, running
 from tests.team import CITED, scripted
 

@@ -12,8 +12,8 @@ import pytest
 
 from adapters.storage.sealing import Keyring, Secret
 from bots.discord_commands import logged
-from bots.rehearsing.discord_world import DiscordServer, Impossible, Message, Permission, Person
 from engine.exceptions import StorageUnavailable
+from rehearsal.discord_world import DiscordServer, Impossible, Message, Permission, Person
 from tests.moderation import Community, agree, said
 from tests.team import CITED, DOUBT, SLEEP, knowledge_folder, scripted
 

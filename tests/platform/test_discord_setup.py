@@ -10,9 +10,9 @@ import pytest
 from adapters.storage.keyring_file import save
 from adapters.storage.sealing import Keyring, Secret
 from bots.discord_commands import set_up
-from bots.rehearsing.discord_world import DiscordServer, Permission
 from bots.settings import DiscordSettings
 from engine.exceptions import ConfigurationError
+from rehearsal.discord_world import DiscordServer, Permission
 from tests.discord import NEEDED, Room
 from tests.telegram import chats_in
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from bots.rehearsing.discord_world import DiscordServer, Intent
 from engine.models.protocol import Prompt
+from rehearsal.discord_world import DiscordServer, Intent
 from tests.discord import BEGIN, NEEDED, Room, agreed, pinged, running
 from tests.team import CITED, scripted
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bots.rehearsing.discord import DiscordRehearsal
+from rehearsal.discord_rehearsal import DiscordRehearsal
 from tests.team import application
 
 REFUSED = "That is not possible here."

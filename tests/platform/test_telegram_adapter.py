@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bots.rehearsing.telegram_world import TelegramServer
+from rehearsal.telegram_world import TelegramServer
 from tests.telegram import ANYWHERE, BEGIN, agreed, running
 
 

@@ -40,7 +40,7 @@ from telegram.error import (
 from telegram.ext import Application, ApplicationBuilder, CommandHandler, MessageHandler, filters
 from telegram.request import HTTPXRequest
 
-from bots.rehearsing.telegram_world import TOKEN, Fault, NotPossible, TelegramServer
+from rehearsal.telegram_world import TOKEN, Fault, NotPossible, TelegramServer
 from tests.fakes.telegram_process import TelegramProcess
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(60)

@@ -10,7 +10,7 @@ from sqlalchemy import select
 from adapters.storage.database import Database
 from adapters.storage.tables import asked as marks
 from adapters.storage.tables import events, polls
-from bots.rehearsing.telegram_world import Person, Shown, TelegramServer
+from rehearsal.telegram_world import Person, Shown, TelegramServer
 from tests.feedback import shipped
 from tests.telegram import agreed, asked, pressed, quiet, running
 

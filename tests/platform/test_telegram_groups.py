@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from adapters.telegram_adapter.adapter import TelegramBot
-from bots.rehearsing.telegram_world import Chat, Fault, Person, TelegramServer
+from rehearsal.telegram_world import Chat, Fault, Person, TelegramServer
 from tests.team import scripted
 from tests.telegram import BEGIN, EAGER, agreed, asked, pressed, quiet, running
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from adapters.chat.splitting import utf16_units
-from bots.rehearsing.telegram_world import Fault, TelegramServer
 from engine.knowledge.base import KnowledgeBase
+from rehearsal.telegram_world import Fault, TelegramServer
 from tests.team import CITED, knowledge_folder, scripted
 from tests.telegram import EAGER, agreed, asked, pressed, quiet, running
 

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from bots.rehearsing.telegram_world import Fault, TelegramServer
 from bots.running import telegram
 from bots.settings import TelegramSettings
 from engine.exceptions import ConfigurationError
+from rehearsal.telegram_world import Fault, TelegramServer
 from tests.team import scripted
 from tests.telegram import BEGIN, EAGER, agreed, asked, chats_in, quiet, running
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from adapters.chat.texts import COMMANDS
-from bots.rehearsing.telegram_world import TelegramServer
+from rehearsal.telegram_world import TelegramServer
 from tests.kept_feedback import KeptFeedback
 from tests.team import knowledge_folder, scripted
 from tests.telegram import ANYWHERE, BEGIN, EAGER, agreed, asked, pressed, quiet, running, texts
@@ -453,7 +453,7 @@ async def test_a_poll_is_anonymous_and_a_vote_counts_once(tmp_path: Path) -> Non
 
 async def test_a_poll_that_telegram_refuses_is_left_out(tmp_path: Path) -> None:
     """The answer stands, and nobody reads an apology for a question."""
-    from bots.rehearsing.telegram_world import Fault
+    from rehearsal.telegram_world import Fault
 
     async with TelegramServer() as fake, running(fake, tmp_path, feedback=KeptFeedback(asks_after=1)) as bot:
         anna = fake.person("Anna")

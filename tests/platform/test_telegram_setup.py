@@ -13,10 +13,10 @@ from adapters.chat.texts import COMMANDS
 from adapters.telegram_adapter.setup import IN_GROUPS, NOT_IN_MENUS
 from bots.cli import app
 from bots.compose import Application
-from bots.rehearsing.telegram_world import Fault, TelegramServer
 from bots.settings import CafiSettings, TelegramSettings
 from bots.telegram_commands import set_up
 from engine.exceptions import ConfigurationError
+from rehearsal.telegram_world import Fault, TelegramServer
 
 PRIVATE = json.dumps({"type": "all_private_chats"})
 GROUPS = json.dumps({"type": "all_group_chats"})

@@ -18,11 +18,11 @@ import pytest
 
 from adapters.telegram_adapter.adapter import TelegramBot
 from adapters.telegram_adapter.webhook import HEADER, MOST_BYTES
-from bots.rehearsing.telegram_world import Fault, TelegramServer
 from bots.running import begun, telegram
 from bots.serving import WebServer
 from bots.settings import TelegramSettings
 from engine.exceptions import ConfigurationError
+from rehearsal.telegram_world import Fault, TelegramServer
 from tests.team import scripted
 from tests.telegram import agreed, asked, chats_in, quiet
 

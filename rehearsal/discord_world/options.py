@@ -1,0 +1,81 @@
+"""The options of a slash command, filled in as Discord's app lets people fill them in."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rehearsal.discord_world import payloads
+from rehearsal.discord_world.errors import Impossible
+from rehearsal.discord_world.world import Channel, Role, User, World
+
+TYPES: dict[int, tuple[type, ...]] = {
+    3: (str,),
+    4: (int,),
+    5: (bool,),
+    6: (User,),
+    7: (Channel,),
+    8: (Role,),
+    9: (User, Role),
+    10: (int, float),
+}
+
+
+def filled_options(
+    described: list[dict[str, Any]], given: dict[str, Any], *, partial: bool = False
+) -> list[dict[str, Any]]:
+    """The options as a client sends them; `partial` while somebody is still typing.
+
+    Raises Impossible for an option that is not there, a required one that is missing, or a value it does not take.
+    """
+    left, sent = dict(given), []
+    for option in described:
+        name = next((one for one in (option["name"], option["name"].replace("-", "_")) if one in left), None)
+        if name is None:
+            if option.get("required") and not partial:
+                raise Impossible(f"The option {option['name']!r} is required.")
+            continue
+        value = left.pop(name)
+        if not partial:
+            _check(option, value)
+        value = str(value.id) if isinstance(value, User | Channel | Role) else value
+        sent.append({"name": option["name"], "type": option["type"], "value": value})
+    if left:
+        raise Impossible(f"There is no option {sorted(left)}.")
+    return sent
+
+
+def _check(option: dict[str, Any], value: Any) -> None:
+    kinds = TYPES.get(option["type"], ())
+    if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
+        raise Impossible(f"The option {option['name']!r} does not take {value!r}.")
+    choices = [choice["value"] for choice in option.get("choices") or []]
+    if choices and value not in choices:
+        raise Impossible(f"The option {option['name']!r} offers {choices}.")
+    if isinstance(value, str):
+        low, high = option.get("min_length") or 0, option.get("max_length") or 6000
+        if not low <= len(value) <= high:
+            raise Impossible(f"The option {option['name']!r} takes {low} to {high} characters.")
+    elif option["type"] in {4, 10}:
+        low, high = option.get("min_value", value), option.get("max_value", value)
+        if not low <= value <= high:
+            raise Impossible(f"The option {option['name']!r} takes {low} to {high}.")
+
+
+def resolved(world: World, channel: Channel, things: list[Any]) -> dict[str, Any]:
+    """The users, roles and channels among some values, described."""
+    shown: dict[str, dict[str, Any]] = {}
+    for one in things:
+        if isinstance(one, User):
+            shown.setdefault("users", {})[str(one.id)] = payloads.user_json(one)
+            if channel.guild and one.id in channel.guild.members:
+                member = channel.guild.members[one.id]
+                held = world.permissions(one, channel)
+                plain = payloads.member_json(member, permissions=held, with_user=False)
+                shown.setdefault("members", {})[str(one.id)] = plain
+        elif isinstance(one, Role) and channel.guild:
+            shown.setdefault("roles", {})[str(one.id)] = payloads.role_json(channel.guild, one)
+        elif isinstance(one, Channel):
+            held = world.permissions(world.bot, one)
+            described = payloads.channel_json(world, one) | {"permissions": str(int(held))}
+            shown.setdefault("channels", {})[str(one.id)] = described
+    return shown

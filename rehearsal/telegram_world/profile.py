@@ -1,0 +1,163 @@
+"""What the bot says about itself: commands, names, descriptions and menu button, by language."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from rehearsal.telegram_world.params import Method, Params
+from rehearsal.telegram_world.refusal import bad
+from rehearsal.telegram_world.world import BOT, World
+
+MAX_COMMANDS, MAX_COMMAND, MAX_COMMAND_DESCRIPTION = 100, 32, 256
+MAX_NAME, MAX_DESCRIPTION, MAX_SHORT_DESCRIPTION = 64, 512, 120
+_SCOPES = {
+    "default": (),
+    "all_private_chats": (),
+    "all_group_chats": (),
+    "all_chat_administrators": (),
+    "chat": ("chat_id",),
+    "chat_administrators": ("chat_id",),
+    "chat_member": ("chat_id", "user_id"),
+}
+_MENU_BUTTONS = {"commands", "default", "web_app"}
+
+
+class ProfileMethods:
+    """The methods on the bot's profile, by name."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.commands: dict[tuple[str, str], list[dict[str, str]]] = {}
+        self.texts: dict[tuple[str, str], str] = {}
+        self.menu_button: dict[str, Any] = {"type": "default"}
+
+    def methods(self) -> dict[str, Method]:
+        """What can be called, by the API's names."""
+        return {
+            "getMe": self.get_me,
+            "setMyCommands": self.set_my_commands,
+            "getMyCommands": self.get_my_commands,
+            "deleteMyCommands": self.delete_my_commands,
+            "setMyName": self.set_my_name,
+            "setMyDescription": self.set_my_description,
+            "setMyShortDescription": self.set_my_short_description,
+            "getMyName": self.get_my_name,
+            "getMyDescription": self.get_my_description,
+            "getMyShortDescription": self.get_my_short_description,
+            "setChatMenuButton": self.set_chat_menu_button,
+            "getChatMenuButton": self.get_chat_menu_button,
+        }
+
+    def get_me(self, params: Params) -> Any:
+        """The bot's account."""
+        return BOT | {"first_name": self.texts.get(("name", ""), BOT["first_name"])}
+
+    def set_my_commands(self, params: Params) -> Any:
+        """The command menu of one scope and language."""
+        key, commands = self._menu(params), params.get("commands")
+        if not isinstance(commands, list):
+            raise bad("can't parse list of commands")
+        if len(commands) > MAX_COMMANDS:
+            raise bad("BOT_COMMANDS_TOO_MUCH")
+        self.commands[key] = [_command(one) for one in commands]
+        return True
+
+    def get_my_commands(self, params: Params) -> Any:
+        """The menu of exactly this scope and language; none when it was not set."""
+        return self.commands.get(self._menu(params), [])
+
+    def delete_my_commands(self, params: Params) -> Any:
+        """The menu of this scope and language goes."""
+        self.commands.pop(self._menu(params), None)
+        return True
+
+    def set_my_name(self, params: Params) -> Any:
+        """The bot's name, up to 64 characters; an empty one removes it for that language."""
+        return self._set("name", params, MAX_NAME)
+
+    def set_my_description(self, params: Params) -> Any:
+        """What an empty chat shows, up to 512 characters."""
+        return self._set("description", params, MAX_DESCRIPTION)
+
+    def set_my_short_description(self, params: Params) -> Any:
+        """What the profile shows, up to 120 characters."""
+        return self._set("short_description", params, MAX_SHORT_DESCRIPTION)
+
+    def get_my_name(self, params: Params) -> Any:
+        """The name in a language, or the one for all others."""
+        return {"name": self._get("name", params) or BOT["first_name"]}
+
+    def get_my_description(self, params: Params) -> Any:
+        """The description in a language, or the one for all others."""
+        return {"description": self._get("description", params)}
+
+    def get_my_short_description(self, params: Params) -> Any:
+        """The short description in a language, or the one for all others."""
+        return {"short_description": self._get("short_description", params)}
+
+    def set_chat_menu_button(self, params: Params) -> Any:
+        """The button beside the field in which people write, in one private chat or by default."""
+        button = params.get("menu_button") or {"type": "default"}
+        if not isinstance(button, dict) or button.get("type") not in _MENU_BUTTONS:
+            raise bad("can't parse menu button: MenuButton has unsupported type")
+        if params.get("chat_id") is None:
+            self.menu_button = button
+        else:
+            self.world.chat_for_bot(params.get("chat_id")).menu_button = button
+        return True
+
+    def get_chat_menu_button(self, params: Params) -> Any:
+        """The button of one private chat, or the default."""
+        if params.get("chat_id") is None:
+            return self.menu_button
+        return self.world.chat_for_bot(params.get("chat_id")).menu_button or self.menu_button
+
+    def _menu(self, params: Params) -> tuple[str, str]:
+        scope = params.get("scope") or {"type": "default"}
+        if not isinstance(scope, dict) or scope.get("type") not in _SCOPES:
+            raise bad("can't parse BotCommandScope: unsupported type specified")
+        for name in _SCOPES[scope["type"]]:
+            if not scope.get(name):
+                raise bad(f"can't parse BotCommandScope: {name} is empty")
+        if "chat_id" in scope and scope["chat_id"] not in self.world.chats:
+            raise bad("chat not found")
+        return json.dumps(scope, sort_keys=True), _language(params)
+
+    def _set(self, what: str, params: Params, most: int) -> bool:
+        text, language = params.text(what), _language(params)
+        if len(text) > most:
+            raise bad(f"{what.replace('_', ' ')} is too long")
+        if text:
+            self.texts[what, language] = text
+        else:
+            self.texts.pop((what, language), None)
+        return True
+
+    def _get(self, what: str, params: Params) -> str:
+        return self.texts.get((what, _language(params))) or self.texts.get((what, ""), "")
+
+
+def _language(params: Params) -> str:
+    code = params.text("language_code")
+    if not re.fullmatch(r"(?:[a-z]{2})?", code):
+        raise bad("invalid language code specified")
+    return code
+
+
+def _command(given: Any) -> dict[str, str]:
+    if not isinstance(given, dict):
+        raise bad("can't parse BotCommand: expected an Object")
+    name, description = given.get("command", "").strip().removeprefix("/"), given.get("description", "").strip()
+    if not name:
+        raise bad("command must be non-empty")
+    if len(name) > MAX_COMMAND:
+        raise bad(f"command length must not exceed {MAX_COMMAND}")
+    if not re.fullmatch(r"[a-z0-9_]+", name):
+        raise bad("BOT_COMMAND_INVALID")
+    if not description:
+        raise bad("command description must be non-empty")
+    if len(description) > MAX_COMMAND_DESCRIPTION:
+        raise bad(f"command description length must not exceed {MAX_COMMAND_DESCRIPTION}")
+    return {"command": name, "description": description}

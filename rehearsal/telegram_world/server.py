@@ -1,0 +1,214 @@
+"""The server: routes, records, and faults around the methods."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from aiohttp import web
+
+from rehearsal.telegram_world.control import control
+from rehearsal.telegram_world.faults import Fault, FaultScript
+from rehearsal.telegram_world.methods import MessageMethods
+from rehearsal.telegram_world.params import Params, read
+from rehearsal.telegram_world.people import People
+from rehearsal.telegram_world.profile import ProfileMethods
+from rehearsal.telegram_world.refusal import Refused
+from rehearsal.telegram_world.shown import Shown, shown
+from rehearsal.telegram_world.updates import Bell, Updates
+from rehearsal.telegram_world.world import World
+
+TOKEN = "7000000001:AAfake-token-of-the-loopback-server"
+MOST_BYTES = 50 * 1024 * 1024
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Call:
+    """One call of the bot. `at`: time.monotonic(), in seconds; `result`: what was answered, or the refusal."""
+
+    number: int
+    at: float
+    method: str
+    params: dict[str, Any]
+    files: dict[str, int]
+    ok: bool
+    result: Any
+
+
+class TelegramServer(People):
+    """The Bot API on a port of the loopback address, with the people who use it.
+
+    `base_url` and `token` are for the library. `record`: each accepted call is written there at once, a JSON object a
+    line. A port of 0 takes a free one. `retry_seconds` passes before a push to the webhook is tried again.
+    """
+
+    def __init__(
+        self, *, token: str = TOKEN, port: int = 0, record: Path | None = None, retry_seconds: float = 0.1
+    ) -> None:
+        self.token, self._port, self._record = token, port, record
+        self._bell = Bell()
+        self.updates = Updates(bell=self._bell, retry_seconds=retry_seconds)
+        super().__init__(World(), self.updates.tell)
+        self.faults = FaultScript()
+        self.profile = ProfileMethods(self.world)
+        messages = MessageMethods(self.world, self.updates.tell)
+        methods = messages.methods() | self.profile.methods() | self.updates.methods()
+        # The API does not mind how a method's name is written.
+        self._methods = {name.lower(): (name, method) for name, method in methods.items()}
+        self._made: list[Call] = []
+
+    async def __aenter__(self) -> TelegramServer:
+        app = web.Application(client_max_size=MOST_BYTES)
+        app.router.add_route("*", "/bot{token}/{method}", self._handle)
+        app.router.add_route("*", "/control/{deed}", self._control)
+        app.router.add_route("*", "/{other:.*}", self._lost)
+        # A poll ends when its bot is gone, as a real one does; otherwise it would swallow the next update.
+        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1, handler_cancellation=True)
+        await self._runner.setup()
+        await web.TCPSite(self._runner, "127.0.0.1", self._port).start()
+        self.origin = f"http://127.0.0.1:{self._runner.addresses[0][1]}"
+        self.base_url = f"{self.origin}/bot"
+        self._pusher = asyncio.create_task(self.updates.push())
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        self._pusher.cancel()
+        await asyncio.gather(self._pusher, return_exceptions=True)
+        await self._runner.cleanup()
+
+    # --- What a test asks --------------------------------------------------------------------------------------------
+
+    def calls(self, method: str | None = None) -> list[Call]:
+        """The accepted calls in order; polls that brought and acknowledged nothing are left out."""
+        return [call for call in self._made if call.ok and method in {None, call.method}]
+
+    def refusals(self, method: str | None = None) -> list[Call]:
+        """The calls that were turned down, by the API's rules or by a fault."""
+        return [call for call in self._made if not call.ok and method in {None, call.method}]
+
+    def messages(self, chat: Any) -> list[Shown]:
+        """What a person sees in a chat now, oldest first. `chat`: an id, a chat, or a person for the private chat."""
+        kept = self.world.chats[chat if isinstance(chat, int) else chat.id].messages
+        return [shown(message) for message in kept.values()]
+
+    def replies(self, chat: Any) -> list[Shown]:
+        """What the bot has written in a chat and still stands there."""
+        return [message for message in self.messages(chat) if message.by_bot and message.kind != "service"]
+
+    def pending(self) -> int:
+        """How many updates were not acknowledged."""
+        return len(self.updates.pending)
+
+    async def wait_for(self, predicate: Callable[[], T], seconds: float = 5) -> T:
+        """The first true value of the predicate, asked after every change.
+
+        Raises AssertionError with the last calls when it stays false.
+        """
+        try:
+            async with asyncio.timeout(seconds):
+                while not (found := predicate()):
+                    await self._bell.wait()
+                return found
+        except TimeoutError:
+            last = "\n".join(f"  {call.method} {call.params} -> {call.result}" for call in self._made[-5:])
+            raise AssertionError(f"Nothing of the kind within {seconds} s. The last calls:\n{last}") from None
+
+    # --- What a test arranges ----------------------------------------------------------------------------------------
+
+    def fail(self, method: str, fault: Fault, *, chat: Any = None, times: int | None = 1) -> None:
+        """The next calls of a method ("*": any), to one chat or to all, meet a fault; `times=None`: all of them."""
+        place = chat if chat is None or isinstance(chat, int) else chat.id
+        self.faults.plan(method, fault, chat=place, times=times)
+
+    def push_raw(self, update: dict[str, Any] | str, *, as_is: bool = False) -> None:
+        """Tells the bot something malformed; see Updates.tell_raw."""
+        self.updates.tell_raw(update, as_is=as_is)
+
+    # --- Answering ---------------------------------------------------------------------------------------------------
+
+    async def _handle(self, request: web.Request) -> web.StreamResponse:
+        method = request.match_info["method"]
+        if request.match_info["token"] != self.token:
+            well_formed = re.fullmatch(r"\d+:[\w-]+", request.match_info["token"])
+            return _refusal(Refused(401, "Unauthorized") if well_formed else Refused(404, "Not Found"))
+        params = Params(values={})
+        try:
+            params = await read(request)
+            fault = self.faults.next(method, params.get("chat_id")) or Fault()
+            if fault.drop == "before":
+                return await self._cut(request, method, params)
+            if fault.page:
+                self._note(method, params, ok=False, result=fault.page)
+                return web.Response(status=fault.status, text=fault.page, content_type="text/html")
+            if fault.refusal is not None:
+                raise fault.refusal
+            response = await self._answer(method, params)
+        except Refused as refusal:
+            self._note(method, params, ok=False, result=refusal.body())
+            return _refusal(refusal)
+        await asyncio.sleep(fault.seconds)
+        return await self._cut(request) if fault.drop == "after" else response
+
+    async def _answer(self, method: str, params: Params) -> web.Response:
+        if method.lower() == "getupdates":
+            return await self._get_updates(params)
+        if method.lower() not in self._methods:
+            raise Refused(404, "Not Found: method not found")
+        name, carry_out = self._methods[method.lower()]
+        result = carry_out(params)
+        self._note(name, params, ok=True, result=result)
+        return web.json_response({"ok": True, "result": result})
+
+    async def _get_updates(self, params: Params) -> web.Response:
+        if acknowledged := self.updates.begin_poll(params):
+            self._note("getUpdates", params, ok=True, result={"acknowledged": acknowledged})
+        batch = await self.updates.poll(params)
+        if isinstance(batch, str):
+            self._note("getUpdates", params, ok=True, result={"body": batch})
+            return web.Response(text=batch, content_type="application/json")
+        if batch:
+            self._note("getUpdates", params, ok=True, result={"delivered": [one.id for one in batch]})
+        body = '{"ok":true,"result":[' + ",".join(one.text() for one in batch) + "]}"
+        return web.Response(text=body, content_type="application/json")
+
+    def _note(self, method: str, params: Params, *, ok: bool, result: Any) -> None:
+        call = Call(
+            number=len(self._made) + 1,
+            at=time.monotonic(),
+            method=method,
+            params=params.values,
+            files={name: len(file.content) for name, file in params.files.items()},
+            ok=ok,
+            result=result,
+        )
+        self._made.append(call)
+        if ok and self._record is not None:
+            # One short line, on disk before the bot hears of it: a test may kill either side at any moment.
+            with self._record.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(asdict(call)) + "\n")
+        self._bell.ring()
+
+    async def _cut(self, request: web.Request, method: str = "", params: Params | None = None) -> web.StreamResponse:
+        if params is not None:
+            self._note(method, params, ok=False, result="connection dropped")
+        if request.transport is not None:
+            request.transport.abort()
+        await asyncio.sleep(60)  # cancelled as soon as the server sees that the connection is gone
+        return web.Response()
+
+    async def _control(self, request: web.Request) -> web.StreamResponse:
+        return await control(self, request)
+
+    async def _lost(self, request: web.Request) -> web.StreamResponse:
+        return _refusal(Refused(404, "Not Found"))
+
+
+def _refusal(refusal: Refused) -> web.Response:
+    return web.json_response(refusal.body(), status=refusal.status)
