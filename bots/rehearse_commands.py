@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import typer
 
@@ -23,10 +25,13 @@ def rehearse_telegram(config: Config = None, kb: Kb = None, agents: AgentsOption
         built = application(config, kb, agents)
         from bots.logs import set_up_log
         from bots.terminal import StandardTerminal
-        from rehearsal.telegram_rehearsal import TelegramRehearsal
 
+        with _rehearsal_installed():
+            from bots.stage import Stage
+            from rehearsal.telegram_rehearsal import TelegramRehearsal
         set_up_log("WARNING")
-        asyncio.run(TelegramRehearsal(settings=built.settings, terminal=StandardTerminal()).run())
+        stage = Stage(settings=built.settings)
+        asyncio.run(TelegramRehearsal(begin=stage.telegram, terminal=StandardTerminal()).run())
 
 
 @rehearse_app.command("discord")
@@ -37,11 +42,24 @@ def rehearse_discord(config: Config = None, kb: Kb = None, agents: AgentsOption 
     """
     with failing_calmly():
         built = application(config, kb, agents)
-        from bots.discord import discord_installed
         from bots.logs import set_up_log
         from bots.terminal import StandardTerminal
 
-        with discord_installed():
+        with _rehearsal_installed():
+            from bots.stage import Stage
             from rehearsal.discord_rehearsal import DiscordRehearsal
         set_up_log("WARNING")
-        asyncio.run(DiscordRehearsal(settings=built.settings, terminal=StandardTerminal()).run())
+        stage = Stage(settings=built.settings)
+        asyncio.run(DiscordRehearsal(begin=stage.discord, terminal=StandardTerminal()).run())
+
+
+@contextmanager
+def _rehearsal_installed() -> Iterator[None]:
+    from engine.exceptions import ConfigurationError
+
+    try:
+        yield
+    except ImportError as error:
+        raise ConfigurationError(
+            "What a rehearsal needs is not installed.", key="rehearse", remedy="Install cafi[rehearsal]."
+        ) from error

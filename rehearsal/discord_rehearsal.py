@@ -15,13 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pydantic import SecretStr
-
 from adapters.discord_adapter.adapter import DiscordBot
 from adapters.discord_adapter.moderation_gate import ModerationGate
-from bots.chats import Chats
-from bots.moderating import moderated_bot
-from bots.settings import CafiSettings, DiscordSettings
 from rehearsal.discord_scenes import SCENES, Scene
 from rehearsal.discord_view import as_text, fields
 from rehearsal.discord_world import (
@@ -33,7 +28,7 @@ from rehearsal.discord_world import (
     Permission,
     Person,
 )
-from rehearsal.stage import OnStage, Terminal, kept_in
+from rehearsal.stage import Begin, Terminal
 
 HELP = """\
 You are a member or a moderator of a community on Discord. Commands of the bot begin with /, those of this rehearsal with
@@ -63,7 +58,7 @@ _BOT_MAY = (
 class DiscordRehearsal:
     """A member, two moderators, one bot, and Discord in between."""
 
-    settings: CafiSettings
+    begin: Begin[DiscordBot]
     terminal: Terminal
     _shown: dict[int, dict[int, str]] = field(default_factory=dict)
     _passed: float = 0.0
@@ -254,31 +249,21 @@ class DiscordRehearsal:
     # --- The bot ----------------------------------------------------------------------------------------------------
 
     async def _start(self) -> None:
-        running = await OnStage.begin(self._configured(), self._built)
+        running = await self.begin(
+            self._folder,
+            {
+                "token": self._server.token,
+                "channels": (self._channel.id,),
+                "moderators_channel": self._theirs.id,
+                "moderator_roles": (self._role.id,),
+            },
+        )
+        # Its task has not had its first turn yet.
+        running.bot.options = {"guild_ready_timeout": 0.05}
+        self._quicken(running.bot)
         self._running = running
         self._stack.push_async_callback(running.stop)
         await self._server.wait_for(lambda: running.bot.is_ready or running.task.done(), seconds=WAIT_SECONDS)
-
-    def _built(self, chats: Chats) -> DiscordBot:
-        bot = moderated_bot(chats)
-        bot.options = {"guild_ready_timeout": 0.05}
-        self._quicken(bot)
-        return bot
-
-    def _configured(self) -> CafiSettings:
-        folder = self._folder
-        return self.settings.model_copy(
-            update={
-                "discord": DiscordSettings(
-                    token=SecretStr(self._server.token),
-                    channels=(self._channel.id,),
-                    moderators_channel=self._theirs.id,
-                    moderator_roles=(self._role.id,),
-                ),
-                "moderation": self.settings.moderation.model_copy(update={"file": folder / "standing.json"}),
-                **kept_in(folder, messages_a_minute=60),
-            }
-        )
 
     def _quicken(self, bot: DiscordBot) -> None:
         """Look after what waits more often, by a clock that `:wait` moves."""

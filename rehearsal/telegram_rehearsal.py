@@ -13,13 +13,8 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pydantic import SecretStr
-
 from adapters.telegram_adapter.adapter import TelegramBot
-from bots.chats import Chats
-from bots.running import telegram
-from bots.settings import CafiSettings, TelegramSettings
-from rehearsal.stage import OnStage, Terminal, kept_in
+from rehearsal.stage import Begin, Terminal
 from rehearsal.telegram_world import Chat, NotPossible, Person, Shown, TelegramServer
 
 HELP = """\
@@ -37,7 +32,7 @@ QUIET_SECONDS = 0.3
 class TelegramRehearsal:
     """One person, one bot, and Telegram in between."""
 
-    settings: CafiSettings
+    begin: Begin[TelegramBot]
     terminal: Terminal
     _shown: dict[int, set[int]] = field(default_factory=dict)
     _written: dict[int, int] = field(default_factory=dict)
@@ -152,22 +147,14 @@ class TelegramRehearsal:
     # --- The bot ----------------------------------------------------------------------------------------------------
 
     async def _start(self) -> None:
-        account = TelegramSettings(token=SecretStr(self._server.token), base_url=self._server.base_url)
-        settings = self.settings.model_copy(update={"telegram": account, **kept_in(self._folder)})
-        self._running = await OnStage.begin(settings, _built)
+        account = {"token": self._server.token, "base_url": self._server.base_url}
+        self._running = await self.begin(self._folder, account)
         self._stack.push_async_callback(self._running.stop)
 
     async def _restart(self) -> None:
         await self._running.stop()
         await self._start()
         self.terminal.write("The bot has been stopped and started again.")
-
-
-def _built(chats: Chats) -> TelegramBot:
-    bot = telegram(chats)
-    if not isinstance(bot, TelegramBot):
-        raise TypeError
-    return bot
 
 
 def _as_text(message: Shown) -> str:
