@@ -91,4 +91,4 @@ async def agree(person: Person, place: Any) -> None:
     if isinstance(place, Person):  # where they are is asked once, where nobody else reads it
         pressed = person.press(await pressed.reply(), ANYWHERE)
     await pressed.reply(number=2)
-    await person.fake.settled()  # the consent is on disk
+    await person.fake.world.settled()  # the consent is on disk

@@ -1,12 +1,17 @@
 """A stand-in for Discord on the loopback address, for the real discord.py."""
 
-from rehearsal.discord_world.discord_server import TOKEN, DiscordServer, redirected, running
+from rehearsal.discord_world.discord_server import TOKEN, DiscordServer, redirected
 from rehearsal.discord_world.errors import Impossible
 from rehearsal.discord_world.gateway import Intent
-from rehearsal.discord_world.interactions import Interaction
 from rehearsal.discord_world.people import Person
 from rehearsal.discord_world.permissions import Permission
-from rehearsal.discord_world.world import Channel, Guild, Message, Role
+from rehearsal.discord_world.things import (
+    Channel,
+    Guild,
+    Interaction,
+    Message,
+    Role,
+)
 
 __all__ = [
     "TOKEN",
@@ -21,5 +26,4 @@ __all__ = [
     "Person",
     "Role",
     "redirected",
-    "running",
 ]

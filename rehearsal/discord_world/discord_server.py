@@ -13,9 +13,8 @@ While the server runs, the library is redirected to it. What Discord refuses is 
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import discord
@@ -26,18 +25,13 @@ from discord.http import Route
 
 from rehearsal.discord_world import payloads
 from rehearsal.discord_world.calls import Call, Fault, matches
-from rehearsal.discord_world.clock import Clock
 from rehearsal.discord_world.gateway import Gateway, Intent
-from rehearsal.discord_world.interactions import Interaction
-from rehearsal.discord_world.mentions import Ping
 from rehearsal.discord_world.people import Person
 from rehearsal.discord_world.permissions import NOTHING, USUAL, Permission
 from rehearsal.discord_world.posting import Posting
 from rehearsal.discord_world.rest import API, Rest
-from rehearsal.discord_world.waiting import Waiting
-from rehearsal.discord_world.world import (
+from rehearsal.discord_world.things import (
     CATEGORY,
-    DM,
     TEXT,
     Channel,
     Guild,
@@ -46,11 +40,10 @@ from rehearsal.discord_world.world import (
     Overwrite,
     Role,
     User,
-    World,
 )
+from rehearsal.discord_world.world import World
 
 TOKEN = "MTAwMA.fake.token"
-CONTENT_FLAG, MEMBERS_FLAG, PRESENCE_FLAG = 1 << 19, 1 << 15, 1 << 13
 
 
 class DiscordServer:
@@ -60,33 +53,27 @@ class DiscordServer:
     """
 
     def __init__(self, *, token: str = TOKEN, shards: int = 1) -> None:
-        self.token, self.shards = token, shards
-        self.clock = Clock()
-        self.world = World(self.clock)
-        self.bot = self.world.bot
-        self.gateway = Gateway(self)
-        self.posting = Posting(self)
-        self.rest = Rest(self)
-        self.pings: list[Ping] = []
-        self.interactions: list[Interaction] = []
-        self.by_token: dict[str, Interaction] = {}
-        self.registered: dict[int | None, dict[int, dict[str, Any]]] = {}
-        self.owner = self.person("operator")
-        self.origin = self.gateway_url = ""
-        self._waiting = Waiting()
+        self.token = token
+        self.world = World(token=token, shards=shards)
+        self.bot, self.clock, self.pings = self.world.bot, self.world.clock, self.world.pings
+        self.interactions, self.registered = self.world.interactions, self.world.registered
+        self.gateway = Gateway(self.world)
+        self.posting = Posting(self.world, self.gateway)
+        self.rest = Rest(self.posting)
+        self.owner = self.world.owner = self.person("operator")
 
     # --- Running ------------------------------------------------------------------------------------------------------
 
     async def __aenter__(self) -> DiscordServer:
         app = web.Application(client_max_size=32 * 1024 * 1024)
         app.router.add_get("/gateway/", self.gateway.serve)
-        app.router.add_get("/attachments/{channel}/{attachment}/{name}", self._attachment)
         app.router.add_route("*", API + "/{path:.*}", self.rest.serve)
         self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
         await self._runner.setup()
         await web.TCPSite(self._runner, "127.0.0.1", 0).start()
         port = self._runner.addresses[0][1]
-        self.origin, self.gateway_url = f"http://127.0.0.1:{port}", f"ws://127.0.0.1:{port}/gateway/"
+        self.origin = self.world.origin = f"http://127.0.0.1:{port}"
+        self.gateway_url = self.world.gateway_url = f"ws://127.0.0.1:{port}/gateway/"
         self._redirection = redirected(self.origin + API, self.gateway_url)
         self._redirection.__enter__()
         return self
@@ -97,19 +84,11 @@ class DiscordServer:
             link.close(1001)
         await self._runner.cleanup()
 
-    async def _attachment(self, request: web.Request) -> web.Response:
-        channel = self.world.channels.get(int(request.match_info["channel"]))
-        for message in channel.messages.values() if channel else ():
-            for attachment in message.attachments:
-                if str(attachment.id) == request.match_info["attachment"]:
-                    return web.Response(body=attachment.content, content_type=attachment.content_type)
-        return web.Response(status=404)
-
     # --- What there is ------------------------------------------------------------------------------------------------
 
     def person(self, name: str, *, locale: str = "en-US", accepts_dms: bool = True) -> Person:
         """A new user."""
-        person = Person(id=self.world.ids.new(), name=name, locale=locale, accepts_dms=accepts_dms, fake=self)
+        person = Person(id=self.world.ids.new(), name=name, locale=locale, accepts_dms=accepts_dms, fake=self.posting)
         self.world.add_user(person)
         return person
 
@@ -124,7 +103,7 @@ class DiscordServer:
         locale: str = "en-US",
     ) -> Guild:
         """A new guild with the bot in it; the bot may do what @everyone may, and `bot_permissions`."""
-        guild_id = self.world.ids.new(shard=shard, shards=self.shards)
+        guild_id = self.world.ids.new(shard=shard, shards=self.world.shards)
         guild = Guild(id=guild_id, name=name, owner=self.owner, locale=locale)
         guild.roles[guild_id] = Role(id=guild_id, name="@everyone", permissions=everyone)
         own = Role(id=self.world.ids.new(), name=self.bot.name, permissions=bot_permissions, managed_by=self.bot.id)
@@ -143,11 +122,6 @@ class DiscordServer:
             return described
 
         return shown
-
-    @property
-    def guilds(self) -> list[Guild]:
-        """The guilds that the bot is in."""
-        return [guild for guild in self.world.guilds.values() if self.bot.id in guild.members]
 
     def category(self, guild: Guild, name: str) -> Channel:
         """A new category."""
@@ -200,10 +174,6 @@ class DiscordServer:
         intent = Intent.NONE if user is self.bot else Intent.GUILD_MEMBERS
         self.gateway.send("GUILD_MEMBER_UPDATE", event, guild=guild, intent=intent)
 
-    def dm(self, person: Person) -> Channel:
-        """The direct conversation of a person with the bot."""
-        return self.world.dm(person)
-
     # --- What moderators and operators do -----------------------------------------------------------------------------
 
     def join(self, guild: Guild, person: Person) -> None:
@@ -212,12 +182,6 @@ class DiscordServer:
         event = payloads.member_json(guild.members[person.id]) | {"guild_id": str(guild.id)}
         self.gateway.send("GUILD_MEMBER_ADD", event, guild=guild, intent=Intent.GUILD_MEMBERS)
 
-    def leave(self, guild: Guild, person: Person) -> None:
-        """Somebody leaves a guild."""
-        del guild.members[person.id]
-        event = {"guild_id": str(guild.id), "user": payloads.user_json(person)}
-        self.gateway.send("GUILD_MEMBER_REMOVE", event, guild=guild, intent=Intent.GUILD_MEMBERS)
-
     def allow(
         self, channel: Channel, target: Role | User, *, allow: Permission = NOTHING, deny: Permission = NOTHING
     ) -> None:
@@ -225,46 +189,18 @@ class DiscordServer:
         channel.overwrites[target.id] = Overwrite(allow=allow, deny=deny)
         self.posting.channel_changed(channel)
 
-    def set_permissions(self, guild: Guild, role: Role, permissions: Permission) -> None:
-        """Change what a role may do; the bot's own role has the bot's name."""
-        role.permissions = permissions
-        event = {"guild_id": str(guild.id), "role": payloads.role_json(guild, role)}
-        self.gateway.send("GUILD_ROLE_UPDATE", event, guild=guild, intent=Intent.GUILDS)
-
     def delete_channel(self, channel: Channel) -> None:
         """Delete a channel or thread."""
         self.posting.delete_channel(channel)
-
-    def delete_message(self, message: Message) -> None:
-        """Delete a message, as a moderator does."""
-        self.posting.delete(message)
 
     def remove_bot(self, guild: Guild) -> None:
         """The bot is removed from a guild."""
         event = {"id": str(guild.id)}
         self.gateway.send("GUILD_DELETE", event, guild=guild, intent=Intent.GUILDS)
         guild.members.pop(self.bot.id)
-        self.changed()
-
-    def outage(self, guild: Guild) -> None:
-        """Discord loses a guild for a while; `recover` brings it back."""
-        event = {"id": str(guild.id), "unavailable": True}
-        self.gateway.send("GUILD_DELETE", event, guild=guild, intent=Intent.GUILDS)
-
-    def recover(self, guild: Guild) -> None:
-        """A guild is there again after an outage."""
-        shown = lambda session: self.gateway.guild_create(guild, session)  # noqa: E731 - made for each session
-        self.gateway.send("GUILD_CREATE", shown, guild=guild, intent=Intent.GUILDS)
+        self.world.changed()
 
     # --- What goes wrong ----------------------------------------------------------------------------------------------
-
-    @property
-    def application_flags(self) -> int:
-        """The application's flags: which privileged intents its operator has switched on."""
-        granted = self.gateway.allowed_intents
-        flags = CONTENT_FLAG if Intent.MESSAGE_CONTENT in granted else 0
-        flags |= MEMBERS_FLAG if Intent.GUILD_MEMBERS in granted else 0
-        return flags | (PRESENCE_FLAG if Intent.GUILD_PRESENCES in granted else 0)
 
     def fail(self, method: str, pattern: str, *, times: int = 1, **how: Any) -> Fault:
         """The next requests to a route go wrong: see Fault.
@@ -276,19 +212,11 @@ class DiscordServer:
         self.rest.faults.append(fault)
         return fault
 
-    def limit(self, method: str, pattern: str, requests: int, per: float) -> None:
-        """Limit a route to so many requests in so many seconds, each channel, guild or webhook apart."""
-        self.rest.limits.add(method, pattern, requests, per)
-
-    def limit_globally(self, requests: int, per: float) -> None:
-        """Limit all routes together, except answers to interactions."""
-        self.rest.limits.add_global(requests, per)
-
     # --- Records ------------------------------------------------------------------------------------------------------
 
     def calls(self, method: str = "*", pattern: str = "**") -> list[Call]:
         """The requests to routes such as `/channels/*/messages`; `*` is one segment, `**` any number."""
-        return [one for one in self.rest.calls if method in {"*", one.method} and matches(pattern, one.path)]
+        return [one for one in self.world.calls if method in {"*", one.method} and matches(pattern, one.path)]
 
     def messages(self, channel: Channel | Person | int) -> list[Message]:
         """The messages of a channel that everybody there sees, oldest first; joined-thread notes and such left out."""
@@ -311,16 +239,7 @@ class DiscordServer:
         """All messages that a user can see now, oldest first; `ever` adds those deleted since."""
         everywhere = [one for channel in self.world.channels.values() for one in channel.messages.values()]
         everywhere += self.world.removed_messages if ever else []
-        return sorted((one for one in everywhere if self.sees(user, one)), key=lambda one: one.id)
-
-    def sees(self, user: User, message: Message) -> bool:
-        """Whether a user can see a message; one deleted since counts as it was."""
-        if message.ephemeral_for is not None:
-            return message.ephemeral_for is user
-        if message.channel.type == DM:
-            return user in {message.channel.recipient, self.bot}
-        may = self.world.may(user, message.channel, Permission.READ_MESSAGE_HISTORY)
-        return may and self.world.sees(user, message.channel)
+        return sorted((one for one in everywhere if self.world.reads(user, one)), key=lambda one: one.id)
 
     def commands(self, guild: Guild | None = None) -> dict[str, dict[str, Any]]:
         """The registered commands of a guild, or those for everywhere, by name."""
@@ -332,20 +251,12 @@ class DiscordServer:
 
     # --- Waiting ------------------------------------------------------------------------------------------------------
 
-    def changed(self) -> None:
-        """Something happened: whoever waits looks again."""
-        self._waiting.changed()
-
     async def wait_for(self, predicate: Callable[[], Any], *, seconds: float = 5.0) -> Any:
         """Wait until a predicate gives something true, and return that.
 
         Raises AssertionError with the last calls when it takes too long.
         """
-        try:
-            return await self._waiting.until(predicate, seconds)
-        except TimeoutError:
-            last = [f"{one.method} {one.path} {one.status} {one.code or ''}" for one in self.rest.calls[-8:]]
-            raise AssertionError(f"Nothing came in {seconds} s; the last calls were {last}") from None
+        return await self.world.waiting.until(predicate, seconds)
 
     async def reply_in(self, place: Channel | Person, *, number: int = 1, seconds: float = 5.0) -> Message:
         """Wait for the bot's message in a channel or direct conversation; with a number, for that many."""
@@ -354,10 +265,7 @@ class DiscordServer:
 
     async def settled(self, seconds: float = 0.05) -> None:
         """Wait until no request has come for a while: for proving that nothing happens."""
-        seen = -1
-        while seen != len(self.rest.calls):
-            seen = len(self.rest.calls)
-            await asyncio.sleep(seconds)
+        await self.world.settled(seconds)
 
 
 @contextlib.contextmanager
@@ -374,25 +282,3 @@ def redirected(rest: str, gateway: str) -> Iterator[None]:
 
 async def _identify_at_once(client: discord.Client, shard_id: int | None, *, initial: bool = False) -> None:
     """What the library calls before it identifies."""
-
-
-@contextlib.asynccontextmanager
-async def running(client: discord.Client, fake: DiscordServer, *, token: str | None = None) -> AsyncIterator[None]:
-    """A client from its being ready to its clean end; an error that ends it is raised here."""
-    task = asyncio.create_task(client.start(token or fake.token))
-    ready = asyncio.create_task(_ready(client))
-    try:
-        await asyncio.wait({task, ready}, timeout=10, return_when=asyncio.FIRST_COMPLETED)
-        if task.done():
-            task.result()
-        assert ready.done(), "The client did not become ready."
-        yield
-    finally:
-        ready.cancel()
-        await client.close()
-        await asyncio.gather(task, ready, return_exceptions=True)
-
-
-async def _ready(client: discord.Client) -> None:
-    while not client.is_ready():  # noqa: ASYNC110 - wait_until_ready() may not be called before the login
-        await asyncio.sleep(0.005)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from typing import Any, TypeAlias
 
 Tree: TypeAlias = dict[str, Any]
@@ -77,44 +76,6 @@ def invalid_webhook_token() -> ApiError:
     return ApiError(401, 50027, "Invalid Webhook Token")
 
 
-class FormErrors:
-    """Collects the errors of a form by path and raises them as 50035, in Discord's tree."""
-
-    def __init__(self) -> None:
-        self._tree: Tree = {}
-
-    def add(self, path: str, code: str, message: str) -> None:
-        """Note an error at a path such as `components.0.label`."""
-        node = self._tree
-        for part in path.split("."):
-            node = node.setdefault(part, {})
-        node.setdefault("_errors", []).append({"code": code, "message": message})
-
-    def length(self, path: str, value: object, low: int, high: int) -> None:
-        """Note a text that is missing, no text, or outside low to high characters."""
-        if not isinstance(value, str):
-            self.add(path, "BASE_TYPE_REQUIRED", "This field is required")
-        elif len(value) > high and low == 0:
-            self.add(path, "BASE_TYPE_BAD_LENGTH", f"Must be {high} or fewer in length.")
-        elif not low <= len(value) <= high:
-            self.add(path, "BASE_TYPE_BAD_LENGTH", f"Must be between {low} and {high} in length.")
-
-    def count(self, path: str, values: object, low: int, high: int) -> list[Any]:
-        """The values of a list, at most `high` of them; a list that is too short or too long is noted."""
-        if not isinstance(values, list):
-            self.add(path, "LIST_TYPE_CONVERT", "Only iterables may be used in a ListType")
-            return []
-        if not low <= len(values) <= high:
-            self.add(path, "BASE_TYPE_BAD_LENGTH", f"Must be between {low} and {high} in length.")
-        return values[:high]
-
-    def choice(self, path: str, value: object, allowed: Collection[object]) -> None:
-        """Note a value that is none of the allowed ones."""
-        if value not in allowed:
-            listed = ", ".join(map(repr, allowed))
-            self.add(path, "BASE_TYPE_CHOICES", f"Value must be one of {{{listed}}}.")
-
-    def check(self) -> None:
-        """Raise what was noted, if anything was."""
-        if self._tree:
-            raise ApiError(400, 50035, "Invalid Form Body", self._tree)
+def invalid(path: str, message: str) -> ApiError:
+    """50035 for one field."""
+    return ApiError(400, 50035, "Invalid Form Body", {path: {"_errors": [{"code": "INVALID", "message": message}]}})

@@ -10,39 +10,17 @@ import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import IntFlag
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from aiohttp import WSMsgType, web
 
 from rehearsal.discord_world import payloads
-from rehearsal.discord_world.world import Guild, as_id
+from rehearsal.discord_world.things import Guild
+from rehearsal.discord_world.world import World
 
-if TYPE_CHECKING:
-    from rehearsal.discord_world.discord_server import DiscordServer
-
-DISPATCH, HEARTBEAT, IDENTIFY, PRESENCE, VOICE, RESUME, RECONNECT, MEMBERS, INVALID, HELLO, ACK = (
-    *range(5),
-    6,
-    7,
-    8,
-    9,
-    10,
-    11,
-)
-UNKNOWN_OP, BAD_FRAME, NOT_AUTHENTICATED, WRONG_TOKEN, AUTHENTICATED_TWICE = 4001, 4002, 4003, 4004, 4005
-BAD_SEQUENCE, TIMED_OUT, BAD_SHARD, BAD_VERSION, BAD_INTENTS, DISALLOWED_INTENTS = 4007, 4009, 4010, 4012, 4013, 4014
-ENDS_SESSION = {
-    1000,
-    1001,
-    WRONG_TOKEN,
-    BAD_SEQUENCE,
-    TIMED_OUT,
-    BAD_SHARD,
-    4011,
-    BAD_VERSION,
-    BAD_INTENTS,
-    DISALLOWED_INTENTS,
-}
+DISPATCH, HEARTBEAT, IDENTIFY, PRESENCE, RESUME, RECONNECT, INVALID, HELLO, ACK = 0, 1, 2, 3, 6, 7, 9, 10, 11
+WRONG_TOKEN, BAD_SEQUENCE, BAD_SHARD, BAD_INTENTS, DISALLOWED_INTENTS = 4004, 4007, 4010, 4013, 4014
+UNKNOWN_OP, BAD_FRAME, NOT_AUTHENTICATED, AUTHENTICATED_TWICE = 4001, 4002, 4003, 4005
 
 
 class Intent(IntFlag):
@@ -136,28 +114,24 @@ class Session:
 class Gateway:
     """All sessions and links of the one bot; `identifies` and `resumes` keep what clients sent."""
 
-    def __init__(self, fake: DiscordServer) -> None:
-        self._fake = fake
+    def __init__(self, world: World) -> None:
+        self.world = world
         self.links: list[Link] = []
         self.sessions: dict[str, Session] = {}
         self.identifies: list[dict[str, Any]] = []
         self.resumes: list[dict[str, Any]] = []
-        self.compressions: list[str | None] = []
-        self.heartbeats = 0
-        self.refusals = 0
         self.heartbeat_seconds = 41.25
         self.allowed_intents = PRIVILEGED
 
-    # --- What tests do ------------------------------------------------------------------------------------------------
-
     @property
-    def connected(self) -> list[Session]:
-        """The sessions with an open link."""
-        return [session for session in self.sessions.values() if session.link is not None]
+    def application_flags(self) -> int:
+        """The application's flags: which privileged intents its operator has switched on."""
+        flags = {Intent.MESSAGE_CONTENT: 1 << 19, Intent.GUILD_MEMBERS: 1 << 15, Intent.GUILD_PRESENCES: 1 << 13}
+        return sum(flag for intent, flag in flags.items() if intent in self.allowed_intents)
 
     def send(self, name: str, d: Any, *, guild: Guild | None, intent: Intent) -> None:
         """Send an event to the sessions it belongs to; a callable makes `d` for each session."""
-        if guild is not None and self._fake.bot.id not in guild.members:
+        if guild is not None and self.world.bot.id not in guild.members:
             return
         for session in self.sessions.values():
             if session.wants(None if guild is None else guild.id, intent):
@@ -167,12 +141,6 @@ class Gateway:
         """Send any event as it is, however malformed."""
         for session in self._chosen(shard):
             session.dispatch(name, d)
-
-    def push_raw(self, payload: dict[str, Any], *, shard: int | None = None) -> None:
-        """Send a whole payload as it is, without a sequence number of its own."""
-        for session in self._chosen(shard):
-            if session.link is not None:
-                session.link.queue.put_nowait(payload)
 
     def reconnect(self, *, shard: int | None = None) -> None:
         """Ask clients to connect again and resume (op 7)."""
@@ -188,25 +156,12 @@ class Gateway:
             if not resumable:
                 self.sessions.pop(session.id)
 
-    def close(self, code: int, *, shard: int | None = None) -> None:
-        """Close the links with a code; some codes end the session too."""
-        for session in self._chosen(shard):
-            if session.link is not None:
-                session.link.close(code)
-                session.link = None
-            if code in ENDS_SESSION:
-                self.sessions.pop(session.id)
-
     def drop(self, *, shard: int | None = None) -> None:
         """Break the connections without a close frame."""
         for session in self._chosen(shard):
             if session.link is not None:
                 session.link.cut()
                 session.link = None
-
-    def refuse(self, times: int) -> None:
-        """Answer the next attempts to connect with 503."""
-        self.refusals = times
 
     def _chosen(self, shard: int | None) -> list[Session]:
         return [one for one in self.sessions.values() if shard is None or one.shard == shard]
@@ -215,18 +170,11 @@ class Gateway:
 
     async def serve(self, request: web.Request) -> web.StreamResponse:
         """One client from HELLO to the end of its connection."""
-        if self.refusals:
-            self.refusals -= 1
-            return web.Response(status=503)
         socket = web.WebSocketResponse()
         await socket.prepare(request)
-        compression = request.query.get("compress")
-        self.compressions.append(compression)
-        link = Link(socket, request, deflate=_compressor(compression))
+        link = Link(socket, request, deflate=_compressor(request.query.get("compress")))
         self.links.append(link)
         writer = asyncio.create_task(link.write())
-        if request.query.get("v") not in {"9", "10"}:
-            link.close(BAD_VERSION)
         link.send(HELLO, {"heartbeat_interval": int(self.heartbeat_seconds * 1000), "_trace": []})
         try:
             async for frame in socket:
@@ -245,7 +193,7 @@ class Gateway:
             session.link = None
             if link.socket.close_code in {1000, 1001} and link.close_code is None:
                 self.sessions.pop(session.id, None)
-        self._fake.changed()
+        self.world.changed()
 
     def _receive(self, link: Link, text: str) -> None:
         try:
@@ -255,7 +203,6 @@ class Gateway:
             link.close(BAD_FRAME)
             return
         if op == HEARTBEAT:
-            self.heartbeats += 1
             link.send(ACK)
         elif op in {IDENTIFY, RESUME} and link.session is not None:
             link.close(AUTHENTICATED_TWICE)
@@ -265,11 +212,9 @@ class Gateway:
             self._resume(link, d)
         elif link.session is None:
             link.close(NOT_AUTHENTICATED)
-        elif op == MEMBERS:
-            self._chunk(link.session, d)
-        elif op not in {PRESENCE, VOICE}:
+        elif op != PRESENCE:
             link.close(UNKNOWN_OP)
-        self._fake.changed()
+        self.world.changed()
 
     def _identify(self, link: Link, d: dict[str, Any]) -> None:
         self.identifies.append(d)
@@ -280,14 +225,14 @@ class Gateway:
         shard, shards = d.get("shard", [0, 1])
         session = Session(id=secrets.token_hex(16), shard=shard, shards=shards, intents=Intent(d["intents"]), link=link)
         self.sessions[session.id] = link.session = session
-        guilds = [guild for guild in self._fake.guilds if session.wants(guild.id, Intent.NONE)]
+        guilds = [guild for guild in self.world.joined if session.wants(guild.id, Intent.NONE)]
         session.dispatch("READY", self._ready(session, guilds))
         for guild in guilds:
             if Intent.GUILDS in session.intents:
                 session.dispatch("GUILD_CREATE", self.guild_create(guild, session))
 
     def _refusal(self, d: dict[str, Any]) -> int | None:
-        if str(d.get("token", "")).removeprefix("Bot ") != self._fake.token:
+        if str(d.get("token", "")).removeprefix("Bot ") != self.world.token:
             return WRONG_TOKEN
         shard, shards = d.get("shard", [0, 1])
         if not 0 <= shard < shards:
@@ -300,25 +245,25 @@ class Gateway:
     def _ready(self, session: Session, guilds: list[Guild]) -> dict[str, Any]:
         return {
             "v": 10,
-            "user": payloads.user_json(self._fake.bot)
+            "user": payloads.user_json(self.world.bot)
             | {"verified": True, "mfa_enabled": True, "email": None, "flags": 0},
             "guilds": [{"id": str(guild.id), "unavailable": True} for guild in guilds],
             "session_id": session.id,
             "session_type": "normal",
-            "resume_gateway_url": self._fake.gateway_url,
+            "resume_gateway_url": self.world.gateway_url,
             "shard": [session.shard, session.shards],
-            "application": {"id": str(self._fake.bot.id), "flags": self._fake.application_flags},
+            "application": {"id": str(self.world.bot.id), "flags": self.application_flags},
             "private_channels": [],
         }
 
     def guild_create(self, guild: Guild, session: Session) -> dict[str, Any]:
         """A guild as a session is told of it."""
         with_members = Intent.GUILD_MEMBERS in session.intents
-        return payloads.guild_create_json(self._fake.world, guild, with_members=with_members)
+        return payloads.guild_create_json(self.world, guild, with_members=with_members)
 
     def _resume(self, link: Link, d: dict[str, Any]) -> None:
         self.resumes.append(d)
-        if str(d.get("token", "")).removeprefix("Bot ") != self._fake.token:
+        if str(d.get("token", "")).removeprefix("Bot ") != self.world.token:
             link.close(WRONG_TOKEN)
             return
         session = self.sessions.get(d.get("session_id") or "")
@@ -335,28 +280,6 @@ class Gateway:
         for number, name, event in session.events[d["seq"] :]:
             link.send(DISPATCH, event, number, name)
         session.dispatch("RESUMED", {"_trace": []})
-
-    def _chunk(self, session: Session, d: dict[str, Any]) -> None:
-        guild = self._fake.world.guilds[as_id(d["guild_id"])]
-        wanted, query, limit = d.get("user_ids"), d.get("query"), d.get("limit") or 1000
-        wanted = None if wanted is None else {as_id(one) for one in (wanted if isinstance(wanted, list) else [wanted])}
-        members = [
-            member
-            for member in guild.members.values()
-            if (wanted is None or member.user.id in wanted) and (not query or member.user.name.startswith(query))
-        ][:limit]
-        found = {member.user.id for member in members}
-        session.dispatch(
-            "GUILD_MEMBERS_CHUNK",
-            {
-                "guild_id": str(guild.id),
-                "members": [payloads.member_json(member) for member in members],
-                "chunk_index": 0,
-                "chunk_count": 1,
-                "not_found": [str(one) for one in (wanted or set()) - found],
-                "nonce": d.get("nonce"),
-            },
-        )
 
 
 def _compressor(name: str | None) -> Callable[[bytes], bytes] | None:

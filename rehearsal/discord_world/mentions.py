@@ -3,21 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from rehearsal.discord_world.permissions import Permission
-from rehearsal.discord_world.world import SUPPRESS_NOTIFICATIONS, Member, Message, User, World
+from rehearsal.discord_world.things import SUPPRESS_NOTIFICATIONS, Member, Message, User
+from rehearsal.discord_world.world import Ping, World
 
 USER, ROLE, EVERYBODY = re.compile(r"<@!?(\d+)>"), re.compile(r"<@&(\d+)>"), re.compile(r"@(?:everyone|here)\b")
-
-
-@dataclass(kw_only=True, frozen=True)
-class Ping:
-    """One notification of one person; `cause` is user, role, everyone or reply."""
-
-    user: User
-    message: Message
-    cause: str
 
 
 def read_mentions(world: World, message: Message, *, pings_author: bool = True) -> list[Ping]:

@@ -1,4 +1,4 @@
-"""The options of a slash command, filled in as Discord's app lets people fill them in."""
+"""Options of a slash command and fields of a form, filled in as Discord's app lets people fill them in."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from typing import Any
 
 from rehearsal.discord_world import payloads
 from rehearsal.discord_world.errors import Impossible
-from rehearsal.discord_world.world import Channel, Role, User, World
+from rehearsal.discord_world.things import Channel, Role, User
+from rehearsal.discord_world.world import World
 
 TYPES: dict[int, tuple[type, ...]] = {
     3: (str,),
@@ -79,3 +80,32 @@ def resolved(world: World, channel: Channel, things: list[Any]) -> dict[str, Any
             described = payloads.channel_json(world, one) | {"permissions": str(int(held))}
             shown.setdefault("channels", {})[str(one.id)] = described
     return shown
+
+
+def submitted(modal: dict[str, Any], values: dict[str, Any]) -> list[dict[str, Any]]:
+    """What a client sends for the fields of a modal, filled in by custom id or label.
+
+    Raises Impossible for a field that is not there, a required one left empty, or a text that does not fit.
+    """
+    left, sent = dict(values), []
+    for part in modal["components"]:
+        if part["type"] == 18:
+            sent.append({"type": 18, "id": part["id"], "component": _filled(part["component"], part["label"], left)})
+        else:
+            inside = part["components"][0]
+            sent.append({"type": 1, "id": part["id"], "components": [_filled(inside, inside["label"], left)]})
+    if left:
+        raise Impossible(f"The modal has no field {sorted(left)}.")
+    return sent
+
+
+def _filled(part: dict[str, Any], label: str, values: dict[str, Any]) -> dict[str, Any]:
+    given = values.pop(part["custom_id"], values.pop(label, None))
+    shown = {"type": part["type"], "id": part["id"], "custom_id": part["custom_id"]}
+    text = part.get("value", "") if given is None else str(given)
+    if not text and part.get("required", True):
+        raise Impossible(f"The field {label!r} must be filled in.")
+    low, high = part.get("min_length") or 0, part.get("max_length") or 4000
+    if text and not low <= len(text) <= high:
+        raise Impossible(f"The field {label!r} takes {low} to {high} characters.")
+    return shown | {"value": text}

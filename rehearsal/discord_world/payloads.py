@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any, TypeAlias
 
 from rehearsal.discord_world.clock import written
 from rehearsal.discord_world.permissions import Permission
-from rehearsal.discord_world.world import (
+from rehearsal.discord_world.things import (
     CATEGORY,
     DM,
     Attachment,
@@ -17,11 +18,24 @@ from rehearsal.discord_world.world import (
     Poll,
     Role,
     User,
-    World,
 )
+from rehearsal.discord_world.world import World
 
 Json: TypeAlias = dict[str, Any]
-ATTACHMENT_LIMIT = 10 * 1024 * 1024
+# What the stand-in does not model, as Discord describes it where there is none of it.
+_NO_MEMBER: Json = {
+    **dict.fromkeys(("nick", "avatar", "premium_since", "communication_disabled_until")),
+    **dict.fromkeys(("deaf", "mute", "pending"), False),
+    "flags": 0,
+}
+_GUILD: Json = {
+    **dict.fromkeys(("icon", "splash", "discovery_splash", "banner", "description", "afk_channel_id")),
+    **dict.fromkeys(("system_channel_id", "rules_channel_id", "public_updates_channel_id", "vanity_url_code")),
+    **dict.fromkeys(("verification_level", "explicit_content_filter", "mfa_level", "nsfw_level", "premium_tier"), 0),
+    **{"system_channel_flags": 0, "afk_timeout": 300, "default_message_notifications": 1, "max_members": 500_000},
+    **{"emojis": [], "stickers": [], "features": [], "premium_progress_bar_enabled": False},
+}
+_GUILD_LISTS = ("voice_states", "presences", "stage_instances", "guild_scheduled_events", "soundboard_sounds")
 
 
 def user_json(user: User) -> Json:
@@ -39,18 +53,8 @@ def user_json(user: User) -> Json:
 
 def member_json(member: Member, *, permissions: Permission | None = None, with_user: bool = True) -> Json:
     """A member of a guild; with permissions, as in an interaction."""
-    shown: Json = {
-        "nick": None,
-        "avatar": None,
-        "roles": [str(role.id) for role in member.roles],
-        "joined_at": written(member.joined),
-        "premium_since": None,
-        "communication_disabled_until": None,
-        "deaf": False,
-        "mute": False,
-        "pending": False,
-        "flags": 0,
-    }
+    roles = [str(role.id) for role in member.roles]
+    shown: Json = _NO_MEMBER | {"roles": roles, "joined_at": written(member.joined)}
     if with_user:
         shown["user"] = user_json(member.user)
     if permissions is not None:
@@ -138,36 +142,12 @@ def thread_member_json(thread: Channel, user: User) -> Json:
 
 def guild_json(guild: Guild) -> Json:
     """A guild as REST describes it."""
-    return {
+    return _GUILD | {
         "id": str(guild.id),
         "name": guild.name,
-        "icon": None,
-        "splash": None,
-        "discovery_splash": None,
-        "banner": None,
-        "description": None,
         "owner_id": str(guild.owner.id),
-        "afk_channel_id": None,
-        "afk_timeout": 300,
-        "verification_level": 0,
-        "default_message_notifications": 1,
-        "explicit_content_filter": 0,
         "roles": [role_json(guild, role) for role in guild.roles.values()],
-        "emojis": [],
-        "stickers": [],
-        "features": [],
-        "mfa_level": 0,
-        "nsfw_level": 0,
-        "system_channel_id": None,
-        "system_channel_flags": 0,
-        "rules_channel_id": None,
-        "public_updates_channel_id": None,
-        "safety_alerts_channel_id": None,
-        "vanity_url_code": None,
-        "premium_tier": 0,
-        "premium_progress_bar_enabled": False,
         "preferred_locale": guild.locale,
-        "max_members": 500_000,
     }
 
 
@@ -188,16 +168,12 @@ def guild_create_json(world: World, guild: Guild, *, with_members: bool) -> Json
             for thread in channels
             if thread.is_thread and not thread.archived and world.sees(world.bot, thread)
         ],
-        "voice_states": [],
-        "presences": [],
-        "stage_instances": [],
-        "guild_scheduled_events": [],
-        "soundboard_sounds": [],
+        **{name: [] for name in _GUILD_LISTS},
     }
 
 
-def message_json(world: World, message: Message, *, origin: str = "", nested: bool = False) -> Json:
-    """A message as REST describes it; `origin` is the address where attachments are kept."""
+def message_json(world: World, message: Message, *, nested: bool = False) -> Json:
+    """A message as REST describes it."""
     shown: Json = {
         "id": str(message.id),
         "channel_id": str(message.channel.id),
@@ -209,7 +185,7 @@ def message_json(world: World, message: Message, *, origin: str = "", nested: bo
         "mention_everyone": message.mention_everyone,
         "mentions": [user_json(user) for user in message.mentions],
         "mention_roles": [str(role.id) for role in message.mention_roles],
-        "attachments": [attachment_json(message.channel, one, origin) for one in message.attachments],
+        "attachments": [attachment_json(world, message.channel, one) for one in message.attachments],
         "embeds": message.embeds,
         "components": message.components,
         "pinned": False,
@@ -218,16 +194,14 @@ def message_json(world: World, message: Message, *, origin: str = "", nested: bo
     }
     if message.nonce is not None:
         shown["nonce"] = message.nonce
-    if message.reactions:
-        shown["reactions"] = [_reaction_json(world, emoji, users) for emoji, users in message.reactions.items()]
     if message.poll:
         shown["poll"] = poll_json(world, message.poll)
     if message.thread:
         shown["thread"] = channel_json(world, message.thread)
-    return shown | _reference_json(world, message, origin, nested) | _interaction_json(message)
+    return shown | _reference_json(world, message, nested) | _interaction_json(message)
 
 
-def _reference_json(world: World, message: Message, origin: str, nested: bool) -> Json:
+def _reference_json(world: World, message: Message, nested: bool) -> Json:
     first = message.reply_to
     if first is None:
         return {}
@@ -236,7 +210,7 @@ def _reference_json(world: World, message: Message, origin: str, nested: bool) -
         place["guild_id"] = str(first.channel.guild.id)
     if nested:
         return {"message_reference": place}
-    whole = None if first.deleted else message_json(world, first, origin=origin, nested=True)
+    whole = None if first.deleted else message_json(world, first, nested=True)
     return {"message_reference": place, "referenced_message": whole}
 
 
@@ -257,20 +231,9 @@ def _interaction_json(message: Message) -> Json:
     }
 
 
-def _reaction_json(world: World, emoji: str, users: list[int]) -> Json:
-    return {
-        "count": len(users),
-        "count_details": {"burst": 0, "normal": len(users)},
-        "me": world.bot.id in users,
-        "me_burst": False,
-        "emoji": {"id": None, "name": emoji},
-        "burst_colors": [],
-    }
-
-
-def attachment_json(channel: Channel, attachment: Attachment, origin: str) -> Json:
-    """A file; its address is one of the fake's."""
-    url = f"{origin}/attachments/{channel.id}/{attachment.id}/{attachment.filename}"
+def attachment_json(world: World, channel: Channel, attachment: Attachment) -> Json:
+    """A file; its address is one of the stand-in's."""
+    url = f"{world.origin}/attachments/{channel.id}/{attachment.id}/{attachment.filename}"
     return {
         "id": str(attachment.id),
         "filename": attachment.filename,
@@ -300,3 +263,19 @@ def poll_json(world: World, poll: Poll) -> Json:
             ],
         },
     }
+
+
+def numbered(components: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Components with the numbers that Discord gives to those that have none."""
+    numbers = itertools.count(1)
+    return [_numbered(component, numbers) for component in components]
+
+
+def _numbered(component: dict[str, Any], numbers: itertools.count[int]) -> dict[str, Any]:
+    shown = {"id": next(numbers), **{key: value for key, value in component.items() if value is not None}}
+    if "components" in shown:
+        shown["components"] = [_numbered(one, numbers) for one in shown["components"]]
+    for key in ("accessory", "component"):
+        if key in shown:
+            shown[key] = _numbered(shown[key], numbers)
+    return shown

@@ -4,26 +4,28 @@ from __future__ import annotations
 
 import secrets
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from rehearsal.discord_world import payloads
 from rehearsal.discord_world.errors import Impossible
 from rehearsal.discord_world.gateway import Intent
-from rehearsal.discord_world.interactions import (
+from rehearsal.discord_world.options import filled_options, resolved, submitted
+from rehearsal.discord_world.permissions import Permission
+from rehearsal.discord_world.posting import Posting
+from rehearsal.discord_world.things import (
     AUTOCOMPLETE,
     COMMAND,
     COMPONENT,
     MODAL_SUBMIT,
+    Attachment,
+    Channel,
     Interaction,
-    check_selection,
-    submitted,
+    Message,
+    User,
+    parts_of,
+    usable,
 )
-from rehearsal.discord_world.options import filled_options, resolved
-from rehearsal.discord_world.permissions import Permission
-from rehearsal.discord_world.world import Attachment, Channel, Message, User, parts_of, usable
-
-if TYPE_CHECKING:
-    from rehearsal.discord_world.discord_server import DiscordServer
+from rehearsal.discord_world.world import World
 
 Place: TypeAlias = "Channel | Person"
 ATTACHMENT_LIMIT = 10 * 1024 * 1024
@@ -36,7 +38,7 @@ class Person(User):
     Everything raises Impossible for what Discord's app would not offer.
     """
 
-    fake: DiscordServer = field(repr=False)
+    fake: Posting = field(repr=False)
 
     # --- Messages -----------------------------------------------------------------------------------------------------
 
@@ -60,40 +62,13 @@ class Person(User):
             )
             for name, content in (files or {}).items()
         ]
-        return self.fake.posting.post(
-            channel, self, {"content": text}, files=attachments, reply_to=reply_to, pings_author=ping
-        )
-
-    def edit(self, message: Message, text: str) -> Message:
-        """Change an own message."""
-        self._must_own(message)
-        return self.fake.posting.edit(message, {"content": text})
+        return self.fake.post(channel, self, {"content": text}, files=attachments, reply_to=reply_to, pings_author=ping)
 
     def delete(self, message: Message) -> None:
         """Delete an own message, or any with the right to manage messages."""
         if message.author is not self:
             self._require(message.channel, Permission.MANAGE_MESSAGES)
-        self.fake.posting.delete(message)
-
-    def react(self, message: Message, emoji: str, *, add: bool = True) -> None:
-        """Add or take back a reaction."""
-        self._must_see(message)
-        self.fake.posting.react(message, self, emoji, add=add)
-
-    def vote(self, message: Message, answer: int, *, add: bool = True) -> None:
-        """Vote for an answer of a poll, counted from 1."""
-        self._must_see(message)
-        poll = message.poll
-        if poll is None or poll.finished or answer not in poll.votes:
-            raise Impossible("There is no such answer to vote for.")
-        if add and not poll.multiselect and any(self.id in voters for voters in poll.votes.values()):
-            raise Impossible("This poll takes one vote.")
-        self.fake.posting.vote(message, self, answer, add=add)
-
-    def start_thread(self, channel: Channel, name: str, message: Message | None = None) -> Channel:
-        """Start a public thread."""
-        self._require(channel, Permission.CREATE_PUBLIC_THREADS)
-        return self.fake.posting.start_thread(channel, self, name, kind=11, auto_archive=1440, message=message)
+        self.fake.delete(message)
 
     # --- Commands -----------------------------------------------------------------------------------------------------
 
@@ -127,7 +102,7 @@ class Person(User):
         command = self._registered(channel, name, kind)
         data = self._command_data(channel, command, [], [], {}) | {"target_id": str(target.id)}
         if isinstance(target, Message):
-            shown = payloads.message_json(self.fake.world, target, origin=self.fake.origin)
+            shown = payloads.message_json(self.fake.world, target)
             data["resolved"] = {"messages": {str(target.id): shown}}
         else:
             data["resolved"] = resolved(self.fake.world, channel, [target])
@@ -138,7 +113,7 @@ class Person(User):
         self._require(channel, Permission.USE_APPLICATION_COMMANDS)
         scopes: list[int | None] = [channel.guild.id, None] if channel.guild else [None]
         for scope in scopes:
-            for command in self.fake.registered.get(scope, {}).values():
+            for command in self.fake.world.registered.get(scope, {}).values():
                 if command["name"] == name and command["type"] == kind and self._is_offered(command, channel):
                     return command
         raise Impossible(f"{self.name} is offered no command {name!r} in {channel.name}.")
@@ -198,13 +173,6 @@ class Person(User):
         data = {"component_type": 2, "custom_id": part["custom_id"], "id": part["id"]}
         return self._interact(COMPONENT, message.channel, data, message=message)
 
-    def choose(self, message: Message, *values: str, custom_id: str | None = None) -> Interaction:
-        """Choose values in a select of texts."""
-        part = self._part(message, {3}, None, custom_id)
-        check_selection(part, list(values))
-        data = {"component_type": 3, "custom_id": part["custom_id"], "id": part["id"], "values": list(values)}
-        return self._interact(COMPONENT, message.channel, data, message=message)
-
     def _part(self, message: Message, kinds: set[int], label: str | None, custom_id: str | None) -> dict[str, Any]:
         self._must_see(message)
         for part in parts_of(message.components):
@@ -232,12 +200,8 @@ class Person(User):
         if channel.locked:
             raise Impossible(f"{channel.name} is locked.")
 
-    def _must_own(self, message: Message) -> None:
-        if message.author is not self or message.deleted:
-            raise Impossible("Only one's own messages can be changed.")
-
     def _must_see(self, message: Message) -> None:
-        if message.deleted or not self.fake.sees(self, message):
+        if message.deleted or not self.fake.world.reads(self, message):
             raise Impossible(f"{self.name} does not see this message.")
 
     def _interact(
@@ -251,42 +215,44 @@ class Person(User):
             user=self,
             channel=channel,
             data=data,
-            dispatched=fake.clock.now(),
-            fake=fake,
+            dispatched=fake.world.clock.now(),
+            clock=fake.world.clock,
+            waiting=fake.world.waiting,
             message=message,
         )
-        fake.interactions.append(interaction)
-        fake.by_token[interaction.token] = interaction
+        fake.world.interactions.append(interaction)
+        fake.world.by_token[interaction.token] = interaction
         # Interactions reach the bot without any intent.
-        fake.gateway.send("INTERACTION_CREATE", interaction_json(interaction), guild=channel.guild, intent=Intent.NONE)
-        fake.changed()
+        shown = interaction_json(fake.world, interaction)
+        fake.gateway.send("INTERACTION_CREATE", shown, guild=channel.guild, intent=Intent.NONE)
+        fake.world.changed()
         return interaction
 
 
-def interaction_json(interaction: Interaction) -> dict[str, Any]:
+def interaction_json(world: World, interaction: Interaction) -> dict[str, Any]:
     """What the gateway tells the bot of an interaction."""
-    fake, channel, user = interaction.fake, interaction.channel, interaction.user
+    channel, user = interaction.channel, interaction.user
     shown: dict[str, Any] = {
         "id": str(interaction.id),
-        "application_id": str(fake.bot.id),
+        "application_id": str(world.bot.id),
         "type": interaction.type,
         "token": interaction.token,
         "version": 1,
         "data": interaction.data,
         "channel_id": str(channel.id),
-        "channel": payloads.channel_json(fake.world, channel),
+        "channel": payloads.channel_json(world, channel),
         "locale": user.locale,
-        "app_permissions": str(int(fake.world.permissions(fake.bot, channel))),
+        "app_permissions": str(int(world.permissions(world.bot, channel))),
         "attachment_size_limit": ATTACHMENT_LIMIT,
         "entitlements": [],
         "authorizing_integration_owners": {"0": str(channel.guild.id if channel.guild else 0)},
         "context": 0 if channel.guild else 1,
     }
     if interaction.message is not None:
-        shown["message"] = payloads.message_json(fake.world, interaction.message, origin=fake.origin)
+        shown["message"] = payloads.message_json(world, interaction.message)
     if channel.guild is None:
         return shown | {"user": payloads.user_json(user)}
-    permissions = fake.world.permissions(user, channel)
+    permissions = world.permissions(user, channel)
     return shown | {
         "guild_id": str(channel.guild.id),
         "guild_locale": channel.guild.locale,

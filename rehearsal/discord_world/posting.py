@@ -2,39 +2,34 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rehearsal.discord_world import payloads
-from rehearsal.discord_world.components import numbered
 from rehearsal.discord_world.forms import flags_of, poll_of
-from rehearsal.discord_world.gateway import Intent, Session
-from rehearsal.discord_world.interactions import Interaction
+from rehearsal.discord_world.gateway import Gateway, Intent, Session
 from rehearsal.discord_world.mentions import is_for_bot, member_of, read_mentions
 from rehearsal.discord_world.permissions import Permission
-from rehearsal.discord_world.world import (
+from rehearsal.discord_world.things import (
     EPHEMERAL,
     HAS_THREAD,
     LOADING,
-    PRIVATE_THREAD,
     PUBLIC_THREAD,
     Attachment,
     Channel,
+    Interaction,
     Message,
     User,
 )
+from rehearsal.discord_world.world import World
 
-if TYPE_CHECKING:
-    from rehearsal.discord_world.discord_server import DiscordServer
-
-THREAD_CREATED, REPLY, SLASH_REPLY, THREAD_STARTER, MENU_REPLY, POLL_RESULT = 18, 19, 20, 21, 23, 46
+THREAD_CREATED, REPLY, SLASH_REPLY, THREAD_STARTER, MENU_REPLY = 18, 19, 20, 21, 23
 
 
 class Posting:
-    """Changes messages and threads of a fake, and tells whoever would be told."""
+    """Changes messages and threads of a world, and tells whoever would be told."""
 
-    def __init__(self, fake: DiscordServer) -> None:
-        self._fake = fake
-        self._world = fake.world
+    def __init__(self, world: World, gateway: Gateway) -> None:
+        self.world, self.gateway = world, gateway
 
     # --- Messages -----------------------------------------------------------------------------------------------------
 
@@ -51,10 +46,10 @@ class Posting:
         pings_author: bool = True,
     ) -> Message:
         """A new message from a checked body."""
-        now = self._world.clock.now()
+        now = self.world.clock.now()
         flags = flags_of(body, interaction=interaction is not None) | (LOADING if loading else 0)
         message = Message(
-            id=self._world.ids.new(),
+            id=self.world.ids.new(),
             channel=channel,
             author=author,
             created=now,
@@ -62,7 +57,7 @@ class Posting:
             type=_type_of(interaction, reply_to),
             flags=flags,
             embeds=body.get("embeds") or [],
-            components=numbered(body.get("components") or []),
+            components=payloads.numbered(body.get("components") or []),
             attachments=files or [],
             poll=poll_of(body, now),
             reply_to=reply_to,
@@ -81,13 +76,13 @@ class Posting:
         if message.channel.is_thread and message.ephemeral_for is None and message.type != THREAD_STARTER:
             message.channel.archived = False
             for user in [message.author, *message.mentions]:
-                if self._world.may(user, message.channel, Permission.VIEW_CHANNEL):
+                if self.world.may(user, message.channel, Permission.VIEW_CHANNEL):
                     self.join(message.channel, user)
         self._tell("MESSAGE_CREATE", message)
         return message
 
     def _notify(self, message: Message, *, pings_author: bool = True) -> None:
-        self._fake.pings += read_mentions(self._world, message, pings_author=pings_author)
+        self.world.pings += read_mentions(self.world, message, pings_author=pings_author)
 
     def edit(self, message: Message, body: dict[str, Any], *, files: list[Attachment] | None = None) -> Message:
         """Change what a checked body names; a message that was loading says something now, and notifies."""
@@ -97,7 +92,7 @@ class Posting:
         if "embeds" in body:
             message.embeds = body["embeds"] or []
         if "components" in body:
-            message.components = numbered(body["components"] or [])
+            message.components = payloads.numbered(body["components"] or [])
         if "attachments" in body:
             kept = {str(one.get("id")) for one in body["attachments"] or []}
             message.attachments = [one for one in message.attachments if str(one.id) in kept]
@@ -109,10 +104,10 @@ class Posting:
         message.attachments = message.attachments + (files or [])
         if message.loading:
             message.flags &= ~LOADING
-            message.poll = poll_of(body, self._world.clock.now())
+            message.poll = poll_of(body, self.world.clock.now())
             self._notify(message)
         else:
-            message.edited = self._world.clock.now()
+            message.edited = self.world.clock.now()
             self._mention_anew(message)
         self._tell("MESSAGE_UPDATE", message)
         return message
@@ -121,21 +116,21 @@ class Posting:
         """Read the mentions of an edited message: they are shown, and notify nobody."""
         replied = message.reply_to is not None and message.reply_to.author in message.mentions
         message.mentions, message.mention_roles = [], []
-        read_mentions(self._world, message, pings_author=replied)
+        read_mentions(self.world, message, pings_author=replied)
 
     def delete(self, message: Message) -> None:
         """Remove a message."""
         del message.channel.messages[message.id]
         message.deleted = True
-        self._world.removed_messages.append(message)
+        self.world.removed_messages.append(message)
         event = {"id": str(message.id), "channel_id": str(message.channel.id)} | _guild_id(message)
         self._send_about(message, "MESSAGE_DELETE", event)
-        self._fake.changed()
+        self.world.changed()
 
     def _tell(self, name: str, message: Message) -> None:
         """Send a message to sessions that may see it, without its content where they lack the intent."""
         self._send_about(message, name, lambda session: self.event_json(message, session))
-        self._fake.changed()
+        self.world.changed()
 
     def _send_about(self, message: Message, name: str, d: Any) -> None:
         """Send an event about a message; an ephemeral one comes as if it were a direct message, as Discord sends it.
@@ -143,71 +138,23 @@ class Posting:
         Discord's own tracker for its documentation describes that (discord-api-docs, issue 4557).
         """
         if message.ephemeral_for is not None:
-            self._fake.gateway.send(name, d, guild=None, intent=Intent.DIRECT_MESSAGES)
+            self.gateway.send(name, d, guild=None, intent=Intent.DIRECT_MESSAGES)
             return
         intent = Intent.GUILD_MESSAGES if message.channel.guild else Intent.DIRECT_MESSAGES
         self._send(message.channel, name, d, intent)
 
     def event_json(self, message: Message, session: Session) -> dict[str, Any]:
         """A message as the gateway describes it to one session."""
-        shown = payloads.message_json(self._world, message, origin=self._fake.origin) | _guild_id(message)
+        shown = payloads.message_json(self.world, message) | _guild_id(message)
         member = member_of(message)
         if member is not None and message.ephemeral_for is None:
             shown["member"] = payloads.member_json(member, with_user=False)
         readable = Intent.MESSAGE_CONTENT in session.intents
-        return shown if readable else without_content(self._world, message, shown)
+        return shown if readable else without_content(self.world, message, shown)
 
     def _send(self, channel: Channel, name: str, d: Any, intent: Intent) -> None:
-        if self._world.sees(self._fake.bot, channel):
-            self._fake.gateway.send(name, d, guild=channel.guild, intent=intent)
-
-    def react(self, message: Message, user: User, emoji: str, *, add: bool) -> None:
-        """Add or take back a reaction."""
-        users = message.reactions.setdefault(emoji, [])
-        if (user.id in users) == add:
-            return
-        users.append(user.id) if add else users.remove(user.id)
-        if not users:
-            del message.reactions[emoji]
-        event = _about(message, user) | {"emoji": {"id": None, "name": emoji}, "burst": False, "type": 0}
-        event |= {"message_author_id": str(message.author.id)} if add else {}
-        intent = Intent.GUILD_MESSAGE_REACTIONS if message.channel.guild else Intent.DIRECT_MESSAGE_REACTIONS
-        self._send(message.channel, "MESSAGE_REACTION_ADD" if add else "MESSAGE_REACTION_REMOVE", event, intent)
-        self._fake.changed()
-
-    def vote(self, message: Message, user: User, answer: int, *, add: bool) -> None:
-        """Vote in a poll, or take a vote back."""
-        assert message.poll is not None
-        voters = message.poll.votes[answer]
-        voters.append(user.id) if add else voters.remove(user.id)
-        name = "MESSAGE_POLL_VOTE_ADD" if add else "MESSAGE_POLL_VOTE_REMOVE"
-        intent = Intent.GUILD_MESSAGE_POLLS if message.channel.guild else Intent.DIRECT_MESSAGE_POLLS
-        self._send(message.channel, name, _about(message, user) | {"answer_id": answer}, intent)
-        self._fake.changed()
-
-    def end_poll(self, message: Message) -> None:
-        """Finish a poll: the counts are final, and a message with the result follows."""
-        assert message.poll is not None
-        message.poll.finished, message.poll.expiry = True, self._world.clock.now()
-        self._tell("MESSAGE_UPDATE", message)
-        votes = {number: len(voters) for number, voters in message.poll.votes.items()}
-        fields = {"poll_question_text": message.poll.question, "total_votes": str(sum(votes.values()))}
-        best = max(votes, key=lambda number: votes[number])
-        if votes[best]:
-            fields |= {"victor_answer_votes": str(votes[best]), "victor_answer_id": str(best)}
-            fields["victor_answer_text"] = message.poll.answers[best - 1]
-        shown = [{"name": name, "value": value, "inline": False} for name, value in fields.items()]
-        result = Message(
-            id=self._world.ids.new(),
-            channel=message.channel,
-            author=message.author,
-            created=self._world.clock.now(),
-            type=POLL_RESULT,
-            reply_to=message,
-            embeds=[{"type": "poll_result", "fields": shown}],
-            allowed_mentions={"parse": []},
-        )
-        self.add(result)
+        if self.world.sees(self.world.bot, channel):
+            self.gateway.send(name, d, guild=channel.guild, intent=intent)
 
     # --- Threads ------------------------------------------------------------------------------------------------------
 
@@ -216,7 +163,7 @@ class Posting:
     ) -> Channel:
         """A new thread, of a message or on its own."""
         thread = Channel(
-            id=message.id if message else self._world.ids.new(),
+            id=message.id if message else self.world.ids.new(),
             type=kind,
             name=name,
             guild=parent.guild,
@@ -224,9 +171,9 @@ class Posting:
             owner_id=owner.id,
             auto_archive=auto_archive,
         )
-        self._world.add_channel(thread)
+        self.world.add_channel(thread)
         thread.thread_members[owner.id] = thread.created
-        event = lambda _: payloads.channel_json(self._world, thread) | {"newly_created": True}  # noqa: E731 - read late
+        event = lambda _: payloads.channel_json(self.world, thread) | {"newly_created": True}  # noqa: E731 - read late
         self._send(thread, "THREAD_CREATE", event, Intent.GUILDS)
         if message is not None:
             message.thread, message.flags = thread, message.flags | HAS_THREAD
@@ -234,17 +181,17 @@ class Posting:
             self._system(thread, owner, THREAD_STARTER, reply_to=message)
         elif kind == PUBLIC_THREAD:
             self._system(parent, owner, THREAD_CREATED, content=name)
-        self._fake.changed()
+        self.world.changed()
         return thread
 
     def _system(
         self, channel: Channel, author: User, kind: int, *, content: str = "", reply_to: Message | None = None
     ) -> None:
         message = Message(
-            id=self._world.ids.new(),
+            id=self.world.ids.new(),
             channel=channel,
             author=author,
-            created=self._world.clock.now(),
+            created=self.world.clock.now(),
             content=content,
             type=kind,
             reply_to=reply_to,
@@ -256,47 +203,42 @@ class Posting:
         """Add somebody to a thread."""
         if user.id in thread.thread_members:
             return
-        thread.thread_members[user.id] = self._world.clock.now()
+        thread.thread_members[user.id] = self.world.clock.now()
         self._members_changed(thread, user, added_members=[payloads.thread_member_json(thread, user)])
-
-    def leave(self, thread: Channel, user: User) -> None:
-        """Take somebody out of a thread."""
-        if thread.thread_members.pop(user.id, None) is not None:
-            self._members_changed(thread, user, removed_member_ids=[str(user.id)])
 
     def _members_changed(self, thread: Channel, user: User, **change: Any) -> None:
         event = {"id": str(thread.id), "member_count": len(thread.thread_members), **_guild_id(thread), **change}
-        intent = Intent.GUILDS if user is self._fake.bot else Intent.GUILD_MEMBERS
+        intent = Intent.GUILDS if user is self.world.bot else Intent.GUILD_MEMBERS
         self._send(thread, "THREAD_MEMBERS_UPDATE", event, intent)
-        self._fake.changed()
+        self.world.changed()
 
     def channel_changed(self, channel: Channel) -> None:
         """Tell the gateway that a channel or thread is different now."""
         name = "THREAD_UPDATE" if channel.is_thread else "CHANNEL_UPDATE"
-        shown = payloads.channel_json(self._world, channel)
-        self._fake.gateway.send(name, shown, guild=channel.guild, intent=Intent.GUILDS)
-        self._fake.changed()
+        shown = payloads.channel_json(self.world, channel)
+        self.gateway.send(name, shown, guild=channel.guild, intent=Intent.GUILDS)
+        self.world.changed()
 
     def delete_channel(self, channel: Channel) -> None:
         """Remove a channel with its threads, or a thread."""
         assert channel.guild is not None
         for thread in [one for one in channel.guild.channels.values() if one.is_thread and one.parent is channel]:
             self._forget(thread)
-        shown = payloads.channel_json(self._world, channel)
+        shown = payloads.channel_json(self.world, channel)
         self._forget(channel)
         name = "THREAD_DELETE" if channel.is_thread else "CHANNEL_DELETE"
-        self._fake.gateway.send(name, shown, guild=channel.guild, intent=Intent.GUILDS)
-        self._fake.changed()
+        self.gateway.send(name, shown, guild=channel.guild, intent=Intent.GUILDS)
+        self.world.changed()
 
     def _forget(self, channel: Channel) -> None:
         assert channel.guild is not None
-        del self._world.channels[channel.id], channel.guild.channels[channel.id]
+        del self.world.channels[channel.id], channel.guild.channels[channel.id]
         for message in channel.messages.values():
             message.deleted = True
-        self._world.removed_messages += channel.messages.values()
+        self.world.removed_messages += channel.messages.values()
 
 
-def without_content(world: Any, message: Message, shown: dict[str, Any]) -> dict[str, Any]:
+def without_content(world: World, message: Message, shown: dict[str, Any]) -> dict[str, Any]:
     """A message as it is described to a bot that may not read it."""
     if is_for_bot(world, message):
         return shown
@@ -318,11 +260,3 @@ def _guild_id(thing: Channel | Message) -> dict[str, str]:
         return {}
     guild = thing.channel.guild if isinstance(thing, Message) else thing.guild
     return {"guild_id": str(guild.id)} if guild else {}
-
-
-def _about(message: Message, user: User) -> dict[str, Any]:
-    place = {"user_id": str(user.id), "channel_id": str(message.channel.id), "message_id": str(message.id)}
-    return place | _guild_id(message.channel)
-
-
-__all__ = ["PRIVATE_THREAD", "PUBLIC_THREAD", "Posting", "without_content"]

@@ -1,4 +1,4 @@
-"""The REST API over HTTP: finds the route, checks the token, applies faults and limits, and keeps every call."""
+"""The REST API over HTTP: finds the route, checks the token, applies faults, and keeps every call."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 import json
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from aiohttp import BodyPartReader, web
 
@@ -17,26 +17,22 @@ from rehearsal.discord_world import (
     interaction_routes,
     message_routes,
 )
-from rehearsal.discord_world.calls import Call, Fault, Limits
+from rehearsal.discord_world.calls import Call, Fault, generous
 from rehearsal.discord_world.errors import ApiError, no_such_route, unauthorized
-from rehearsal.discord_world.world import Attachment
+from rehearsal.discord_world.posting import Posting
+from rehearsal.discord_world.things import Attachment
 
-if TYPE_CHECKING:
-    from rehearsal.discord_world.discord_server import DiscordServer
-
-Handler: TypeAlias = Callable[["DiscordServer", Call], Any]
+Handler: TypeAlias = Callable[[Posting, Call], Any]
 API = "/api/v10"
 WITHOUT_TOKEN = re.compile(r"/interactions/|/webhooks/\d+/")
 
 
 class Rest:
-    """Answers requests; `calls` are all of them in order, `faults` what is to go wrong, `limits` the rate limits."""
+    """Answers requests; `faults` is what is to go wrong."""
 
-    def __init__(self, fake: DiscordServer) -> None:
+    def __init__(self, fake: Posting) -> None:
         self._fake = fake
-        self.calls: list[Call] = []
         self.faults: list[Fault] = []
-        self.limits = Limits(fake.clock)
         tables = (channel_routes, command_routes, guild_routes, interaction_routes, message_routes)
         self._routes: list[tuple[str, str, re.Pattern[str], Handler]] = [
             (method, template, _compiled(template), handler)
@@ -47,7 +43,7 @@ class Rest:
     async def serve(self, request: web.Request) -> web.StreamResponse:
         """One request, from its arrival to its answer."""
         call = await self._read(request)
-        self.calls.append(call)
+        self._fake.world.calls.append(call)
         handler = self._find(call)
         fault = next((one for one in self.faults if one.meets(call)), None)
         if fault is None:
@@ -66,7 +62,7 @@ class Rest:
                 request.transport.abort()
             return web.Response(status=500)
         if fault.retry_after is not None:
-            return self._too_many(call, {"X-RateLimit-Scope": "user"}, fault.retry_after, fault.everywhere)
+            return self._too_many(call, fault.retry_after, everywhere=fault.everywhere)
         if fault.delay and fault.status == 0:
             return self._answer(call, handler)
         return self._respond(call, fault.status, {"message": fault.message, "code": fault.code})
@@ -75,7 +71,7 @@ class Rest:
         call = Call(
             method=request.method,
             path=request.path.removeprefix(API),
-            at=self._fake.clock.now(),
+            at=self._fake.world.clock.now(),
             query=dict(request.query),
             headers=dict(request.headers),
         )
@@ -110,11 +106,12 @@ class Rest:
         return None
 
     def _answer(self, call: Call, handler: Handler | None) -> web.Response:
-        headers, wait, everywhere = self._fake.rest.limits.admit(call)
-        if wait is not None:
-            return self._too_many(call, headers, wait, everywhere)
+        headers = generous(call, self._fake.world.clock.now())
         try:
-            if not WITHOUT_TOKEN.match(call.path) and call.headers.get("Authorization") != f"Bot {self._fake.token}":
+            if (
+                not WITHOUT_TOKEN.match(call.path)
+                and call.headers.get("Authorization") != f"Bot {self._fake.world.token}"
+            ):
                 raise unauthorized()
             if handler is None:
                 raise no_such_route()
@@ -123,19 +120,20 @@ class Rest:
             return self._respond(call, error.status, error.body(), headers)
         return self._respond(call, 204 if body is None else 200, body, headers)
 
-    def _too_many(self, call: Call, headers: dict[str, str], wait: float, everywhere: bool) -> web.Response:
+    def _too_many(self, call: Call, wait: float, *, everywhere: bool) -> web.Response:
         body = {
             "message": "You are being rate limited.",
             "retry_after": round(wait, 3),
             "global": everywhere,
             "code": 0,
         }
-        return self._respond(call, 429, body, {**headers, "Retry-After": str(int(wait) + 1), "Via": "1.1 google"})
+        headers = {"X-RateLimit-Scope": "user", "Retry-After": str(int(wait) + 1), "Via": "1.1 google"}
+        return self._respond(call, 429, body, headers)
 
     def _respond(self, call: Call, status: int, body: Any, headers: dict[str, str] | None = None) -> web.Response:
         call.status, call.answer = status, body
         call.code = body.get("code", 0) if status >= 400 else 0
-        self._fake.changed()
+        self._fake.world.changed()
         if body is None:
             return web.Response(status=status, headers=headers)
         # Exactly this content type: the library compares it as text.

@@ -10,12 +10,16 @@ SOON, AGAIN = 0.002, 0.02
 
 
 class Waiting:
-    """Conditions that tests wait for; all are looked at together, soon after each change and now and then besides."""
+    """Conditions that tests wait for; all are looked at together, soon after each change and now and then besides.
 
-    def __init__(self) -> None:
+    `last` tells the last calls, for whoever waited in vain.
+    """
+
+    def __init__(self, last: Callable[[], object]) -> None:
         self._open: dict[asyncio.Future[Any], Callable[[], Any]] = {}
         self._look_at = float("inf")
         self._timer: asyncio.TimerHandle | None = None
+        self._last = last
 
     def changed(self) -> None:
         """Something happened: the conditions are looked at soon."""
@@ -23,7 +27,7 @@ class Waiting:
             self._plan(SOON)
 
     async def until(self, predicate: Callable[[], Any], seconds: float) -> Any:
-        """What a predicate gives when that is true at last; TimeoutError when it takes too long."""
+        """What a predicate gives when that is true at last; AssertionError when it takes too long."""
         found = predicate()
         if found:
             return found
@@ -32,6 +36,8 @@ class Waiting:
         self._plan(AGAIN)
         try:
             return await asyncio.wait_for(future, seconds)
+        except TimeoutError:
+            raise AssertionError(f"Nothing came in {seconds} s; the last calls were {self._last()}") from None
         finally:
             del self._open[future]
 

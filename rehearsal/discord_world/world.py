@@ -1,225 +1,80 @@
-"""What exists in the fake: users, guilds with roles and channels, threads, direct messages, messages."""
+"""All that exists, looked up by id: permissions as Discord computes them, and the records of what happened."""
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+import asyncio
+from dataclasses import dataclass
+from typing import Any
 
 from rehearsal.discord_world import errors
+from rehearsal.discord_world.calls import Call
 from rehearsal.discord_world.clock import Clock, Snowflakes
 from rehearsal.discord_world.permissions import EVERYBODY, IN_PRIVATE, NOTHING, Permission
-
-if TYPE_CHECKING:
-    from rehearsal.discord_world.interactions import Interaction
-
-TEXT, DM, CATEGORY, ANNOUNCEMENTS = 0, 1, 4, 5
-PUBLIC_THREAD, PRIVATE_THREAD = 11, 12
-THREADS = {10, PUBLIC_THREAD, PRIVATE_THREAD}
-
-SUPPRESS_EMBEDS, HAS_THREAD, EPHEMERAL, LOADING = 1 << 2, 1 << 5, 1 << 6, 1 << 7
-SUPPRESS_NOTIFICATIONS, COMPONENTS_V2 = 1 << 12, 1 << 15
-BARE_LINK = re.compile(r"(?<![<(])https?://[^\s<>)]+(?!>)")
-
-
-@dataclass(kw_only=True, eq=False)
-class User:
-    """Somebody with an account, or the bot."""
-
-    id: int
-    name: str
-    locale: str = "en-US"
-    bot: bool = False
-    accepts_dms: bool = True
-
-    @property
-    def mention(self) -> str:
-        """What one writes to mention the user."""
-        return f"<@{self.id}>"
+from rehearsal.discord_world.things import (
+    DM,
+    PRIVATE_THREAD,
+    Channel,
+    Guild,
+    Interaction,
+    Member,
+    Message,
+    Overwrite,
+    User,
+)
+from rehearsal.discord_world.waiting import Waiting
 
 
-@dataclass(kw_only=True, eq=False)
-class Role:
-    """A role of a guild; the one named @everyone has the guild's own id."""
-
-    id: int
-    name: str
-    permissions: Permission
-    mentionable: bool = False
-    managed_by: int | None = None
-
-    @property
-    def mention(self) -> str:
-        """What one writes to mention the role."""
-        return f"<@&{self.id}>"
-
-
-@dataclass(kw_only=True, eq=False)
-class Member:
-    """A user in a guild, with roles besides @everyone."""
+@dataclass(frozen=True, kw_only=True)
+class Ping:
+    """One notification of one person; `cause` is user, role, everyone or reply."""
 
     user: User
-    roles: list[Role]
-    joined: float
-
-
-@dataclass(kw_only=True, frozen=True)
-class Overwrite:
-    """What a channel allows and denies to one role or member."""
-
-    allow: Permission = NOTHING
-    deny: Permission = NOTHING
-
-
-@dataclass(kw_only=True, eq=False)
-class Channel:
-    """A channel, category, thread or direct conversation, with its messages by id."""
-
-    id: int
-    type: int
-    name: str
-    guild: Guild | None = None
-    parent: Channel | None = None
-    overwrites: dict[int, Overwrite] = field(default_factory=dict)
-    recipient: User | None = None
-    messages: dict[int, Message] = field(default_factory=dict)
-    owner_id: int = 0
-    thread_members: dict[int, float] = field(default_factory=dict)
-    archived: bool = False
-    locked: bool = False
-    auto_archive: int = 1440
-    created: float = 0.0
-
-    @property
-    def is_thread(self) -> bool:
-        """Whether this is a thread."""
-        return self.type in THREADS
-
-    @property
-    def mention(self) -> str:
-        """What one writes to link to the channel."""
-        return f"<#{self.id}>"
-
-
-@dataclass(kw_only=True, eq=False)
-class Guild:
-    """A guild: roles, members, channels and threads by id."""
-
-    id: int
-    name: str
-    owner: User
-    roles: dict[int, Role] = field(default_factory=dict)
-    members: dict[int, Member] = field(default_factory=dict)
-    channels: dict[int, Channel] = field(default_factory=dict)
-    locale: str = "en-US"
-
-    @property
-    def everyone(self) -> Role:
-        """The role that everybody has."""
-        return self.roles[self.id]
-
-    def role(self, name: str) -> Role:
-        """The role of a name."""
-        return next(role for role in self.roles.values() if role.name == name)
-
-    def channel(self, name: str) -> Channel:
-        """The channel or thread of a name."""
-        return next(channel for channel in self.channels.values() if channel.name == name)
-
-
-@dataclass(kw_only=True, frozen=True)
-class Attachment:
-    """A file of a message."""
-
-    id: int
-    filename: str
-    content: bytes
-    content_type: str
-
-
-@dataclass(kw_only=True, eq=False)
-class Poll:
-    """Discord's own poll, with who voted for which answer, as every reader can see."""
-
-    question: str
-    answers: list[str]
-    multiselect: bool
-    expiry: float
-    votes: dict[int, list[int]] = field(default_factory=dict)
-    finished: bool = False
-
-
-@dataclass(kw_only=True, eq=False)
-class Message:
-    """A message as people see it; `contents` keeps what it said before each edit, oldest first."""
-
-    id: int
-    channel: Channel
-    author: User
-    created: float
-    content: str = ""
-    type: int = 0
-    flags: int = 0
-    embeds: list[dict[str, Any]] = field(default_factory=list)
-    components: list[dict[str, Any]] = field(default_factory=list)
-    attachments: list[Attachment] = field(default_factory=list)
-    poll: Poll | None = None
-    reply_to: Message | None = None
-    mentions: list[User] = field(default_factory=list)
-    mention_roles: list[Role] = field(default_factory=list)
-    mention_everyone: bool = False
-    allowed_mentions: dict[str, Any] | None = None
-    nonce: str | None = None
-    edited: float | None = None
-    deleted: bool = False
-    interaction: Interaction | None = None
-    ephemeral_for: User | None = None
-    thread: Channel | None = None
-    reactions: dict[str, list[int]] = field(default_factory=dict)
-    contents: list[str] = field(default_factory=list)
-
-    @property
-    def loading(self) -> bool:
-        """Whether it still says that the bot is thinking."""
-        return bool(self.flags & LOADING)
-
-    @property
-    def link_previews(self) -> list[str]:
-        """The links under which Discord would show a preview."""
-        return [] if self.flags & SUPPRESS_EMBEDS else BARE_LINK.findall(self.content)
-
-    @property
-    def buttons(self) -> list[str]:
-        """The labels of the buttons that can be pressed, in order."""
-        return [part.get("label", "") for part in parts_of(self.components) if part["type"] == 2 and usable(part)]
-
-
-def usable(part: dict[str, Any]) -> bool:
-    """Whether a component reacts when somebody uses it."""
-    return "custom_id" in part and not part.get("disabled")
-
-
-def parts_of(components: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """All components, those inside others after them."""
-    found: list[dict[str, Any]] = []
-    for component in components:
-        inside = component.get("components", [])
-        inside = inside + [component[key] for key in ("accessory", "component") if key in component]
-        found += [component, *parts_of(inside)]
-    return found
+    message: Message
+    cause: str
 
 
 class World:
-    """All that exists, looked up by id; permissions as Discord computes them."""
+    """What there is and what happened.
 
-    def __init__(self, clock: Clock) -> None:
-        self.clock = clock
-        self.ids = Snowflakes(clock)
+    `pings`: who was really notified; `calls`: the requests; `interactions`: what people used; `origin`: the server's
+    address; `registered`: the application's commands, by guild id (None: everywhere), then by command id.
+    """
+
+    def __init__(self, *, token: str, shards: int) -> None:
+        self.token, self.shards = token, shards
+        self.origin = self.gateway_url = ""
+        self.clock = Clock()
+        self.waiting = Waiting(self._last_calls)
+        self.ids = Snowflakes(self.clock)
+        self.calls: list[Call] = []
+        self.pings: list[Ping] = []
+        self.interactions: list[Interaction] = []
+        self.by_token: dict[str, Interaction] = {}
+        self.registered: dict[int | None, dict[int, dict[str, Any]]] = {}
         self.users: dict[int, User] = {}
         self.guilds: dict[int, Guild] = {}
         self.channels: dict[int, Channel] = {}
         self.removed_messages: list[Message] = []
-        self.bot = self.add_user(User(id=self.ids.new(), name="CAFI", bot=True))
+        self.bot = self.owner = self.add_user(User(id=self.ids.new(), name="CAFI", bot=True))
+
+    def changed(self) -> None:
+        """Something happened: whoever waits looks again."""
+        self.waiting.changed()
+
+    def _last_calls(self) -> list[str]:
+        return [f"{one.method} {one.path} {one.status} {one.code or ''}" for one in self.calls[-8:]]
+
+    async def settled(self, seconds: float = 0.05) -> None:
+        """Wait until no request has come for a while."""
+        seen = -1
+        while seen != len(self.calls):
+            seen = len(self.calls)
+            await asyncio.sleep(seconds)
+
+    @property
+    def joined(self) -> list[Guild]:
+        """The guilds that the bot is in."""
+        return [guild for guild in self.guilds.values() if self.bot.id in guild.members]
 
     def add_user(self, user: User) -> User:
         """Keep a user and return it."""
@@ -280,6 +135,15 @@ class World:
             return self.may(user, channel, Permission.VIEW_CHANNEL, Permission.MANAGE_THREADS)
         return self.may(user, channel, Permission.VIEW_CHANNEL)
 
+    def reads(self, user: User, message: Message) -> bool:
+        """Whether a user can see a message; one deleted since counts as it was."""
+        if message.ephemeral_for is not None:
+            return message.ephemeral_for is user
+        if message.channel.type == DM:
+            return user in {message.channel.recipient, self.bot}
+        may = self.may(user, message.channel, Permission.READ_MESSAGE_HISTORY)
+        return may and self.sees(user, message.channel)
+
     def open_channel(self, channel_id: str | int) -> Channel:
         """A channel that the bot can see.
 
@@ -326,9 +190,7 @@ def as_id(text: str | int) -> int:
     Raises ApiError 50035 for what is no number.
     """
     if not str(text).isascii() or not str(text).isdigit():
-        form = errors.FormErrors()
-        form.add("id", "NUMBER_TYPE_COERCE", f'Value "{text}" is not snowflake.')
-        form.check()
+        raise errors.invalid("id", f'Value "{text}" is not snowflake.')
     return int(text)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from rehearsal.telegram_world.refusal import Refused, bad, forbidden
+from rehearsal.telegram_world.refusal import Refused, forbidden
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,21 +36,6 @@ class Fault:
         return Fault(refusal=forbidden("bot was blocked by the user"))
 
     @staticmethod
-    def kicked(kind: str = "supergroup") -> Fault:
-        """403: the bot was removed from a `group` or `supergroup`."""
-        return Fault(refusal=forbidden(f"bot was kicked from the {kind} chat"))
-
-    @staticmethod
-    def chat_not_found() -> Fault:
-        """400: there is no such chat, or the bot has never seen it."""
-        return Fault(refusal=bad("chat not found"))
-
-    @staticmethod
-    def migrated(to: int) -> Fault:
-        """400: the group has become a supergroup with another id."""
-        return Fault(refusal=bad("group chat was upgraded to a supergroup chat", migrate_to_chat_id=to))
-
-    @staticmethod
     def refused(status: int, description: str) -> Fault:
         """Any other refusal, in the API's form."""
         return Fault(refusal=Refused(status, description))
@@ -67,11 +52,6 @@ class Fault:
         if when not in {"before", "after"}:
             raise ValueError("A connection is dropped before or after the call.")
         return Fault(drop=when)
-
-    @staticmethod
-    def slow(seconds: float) -> Fault:
-        """The call is carried out at once and answered late."""
-        return Fault(seconds=seconds)
 
 
 @dataclass(kw_only=True)

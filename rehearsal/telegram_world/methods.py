@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import copy
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -11,7 +9,7 @@ from rehearsal.telegram_world.keyboard import inline
 from rehearsal.telegram_world.params import Method, Params
 from rehearsal.telegram_world.refusal import bad
 from rehearsal.telegram_world.text import MAX_CAPTION, MAX_TEXT, checked, units
-from rehearsal.telegram_world.world import BOT, BOT_AS_SEEN, Chat, World
+from rehearsal.telegram_world.world import BOT_AS_SEEN, Chat, World
 
 MAX_ANSWER, MAX_QUESTION, MAX_OPTION, MAX_OPTIONS = 200, 300, 100, 12
 MAX_PHOTO_BYTES = 10 * 1024 * 1024
@@ -20,10 +18,6 @@ CHAT_ACTIONS = {
     *("record_video", "record_video_note", "record_voice", "upload_video", "upload_video_note", "upload_voice"),
 }
 _IMAGES = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF8", b"RIFF", b"BM")
-_NOT_MODIFIED = (
-    "message is not modified: specified new message content and reply markup are exactly the same as a current content "
-    "and reply markup of the message"
-)
 
 
 class MessageMethods:
@@ -38,14 +32,8 @@ class MessageMethods:
             "sendMessage": self.send_message,
             "sendPhoto": self.send_photo,
             "sendPoll": self.send_poll,
-            "stopPoll": self.stop_poll,
-            "editMessageText": self.edit_message_text,
-            "editMessageReplyMarkup": self.edit_message_reply_markup,
-            "deleteMessage": self.delete_message,
             "answerCallbackQuery": self.answer_callback_query,
             "sendChatAction": self.send_chat_action,
-            "getChat": self.get_chat,
-            "leaveChat": self.leave_chat,
         }
 
     def send_message(self, params: Params) -> Any:
@@ -92,47 +80,7 @@ class MessageMethods:
             "allows_revoting": params.get("allows_revoting", True),
             "members_only": False,
         }
-        sent = self._send(params, {"poll": poll})
-        self.world.polls[poll["id"]] = self.world.chats[sent["chat"]["id"]].messages[sent["message_id"]]["poll"]
-        return sent
-
-    def stop_poll(self, params: Params) -> Any:
-        """The poll as it ended; it leaves the message without a keyboard unless a new one is given."""
-        chat = self.world.chat_for_bot(params.get("chat_id"))
-        message = chat.messages.get(params.get("message_id"))
-        if message is None:
-            raise bad("message with poll to stop not found")
-        if "poll" not in message:
-            raise bad("message is not a poll")
-        if message["poll"]["is_closed"]:
-            raise bad("poll has already been closed")
-        message["poll"]["is_closed"] = True
-        _set_keyboard(message, inline(params.get("reply_markup")))
-        self.tell("poll", copy.deepcopy(message["poll"]))
-        return copy.deepcopy(message["poll"])
-
-    def edit_message_text(self, params: Params) -> Any:
-        """A new text; the keyboard goes unless it is given again."""
-        message = self._own(params)
-        if "text" not in message:
-            raise bad("there is no text in the message to edit")
-        text, entities = checked(params.text("text"), params.get("entities"), most=MAX_TEXT)
-        return self._edit(message, {"text": text, "entities": entities}, inline(params.get("reply_markup")))
-
-    def edit_message_reply_markup(self, params: Params) -> Any:
-        """A new keyboard, or none."""
-        return self._edit(self._own(params), {}, inline(params.get("reply_markup")))
-
-    def delete_message(self, params: Params) -> Any:
-        """The bot's own messages anywhere, a person's in private only."""
-        chat = self.world.chat_for_bot(params.get("chat_id"))
-        message = chat.messages.get(params.get("message_id"))
-        if message is None:
-            raise bad("message to delete not found")
-        if chat.person is None and message.get("from", {}).get("id") != BOT["id"]:
-            raise bad("message can't be deleted")
-        del chat.messages[message["message_id"]]
-        return True
+        return self._send(params, {"poll": poll})
 
     def answer_callback_query(self, params: Params) -> Any:
         """The answer to a press of a button, once."""
@@ -147,24 +95,6 @@ class MessageMethods:
         self._place(params)
         if params.get("action") not in CHAT_ACTIONS:
             raise bad("wrong parameter action in request")
-        return True
-
-    def get_chat(self, params: Params) -> Any:
-        """The chat in full."""
-        chat = self.world.chats.get(params.get("chat_id"))
-        if chat is None or chat.bot == "new":
-            raise bad("chat not found")
-        chat.check_writable()
-        gifts = ("unlimited_gifts", "limited_gifts", "unique_gifts", "premium_subscription", "gifts_from_channels")
-        accepted = dict.fromkeys(gifts, False)
-        return chat.json() | {"accent_color_id": 0, "max_reaction_count": 11, "accepted_gift_types": accepted}
-
-    def leave_chat(self, params: Params) -> Any:
-        """The bot goes."""
-        chat = self.world.chat_for_bot(params.get("chat_id"))
-        if chat.person is not None:
-            raise bad("chat member status can't be changed in private chats")
-        chat.bot = "left"
         return True
 
     def _place(self, params: Params) -> tuple[Chat, int | None]:
@@ -188,26 +118,6 @@ class MessageMethods:
             content["link_preview_options"] = params.get("link_preview_options")
         return self.world.post(chat, content, topic=topic, reply_to=reply_to)
 
-    def _own(self, params: Params) -> dict[str, Any]:
-        message = self.world.chat_for_bot(params.get("chat_id")).messages.get(params.get("message_id"))
-        if message is None:
-            raise bad("message to edit not found")
-        if message.get("from", {}).get("id") != BOT["id"]:
-            raise bad("message can't be edited")
-        return message
-
-    def _edit(self, message: dict[str, Any], content: dict[str, Any], keyboard: dict[str, Any] | None) -> Any:
-        same = all((message.get(key) or []) == (value or []) for key, value in content.items())
-        if same and message.get("reply_markup") == keyboard:
-            raise bad(_NOT_MODIFIED)
-        message.update({key: value for key, value in content.items() if value})
-        for key in [key for key, value in content.items() if not value]:
-            message.pop(key, None)
-        _set_keyboard(message, keyboard)
-        if content:
-            message["edit_date"] = int(time.time())
-        return copy.deepcopy(message)
-
     def _photo(self, params: Params) -> list[dict[str, Any]]:
         given = params.get("photo")
         attached = given.removeprefix("attach://") if isinstance(given, str) else "photo"
@@ -229,10 +139,3 @@ class MessageMethods:
         self.world.files[file_id] = content
         size = {"width": 90, "height": 90, "file_size": len(content)}
         return [{"file_id": file_id, "file_unique_id": f"u-{file_id}", **size}]
-
-
-def _set_keyboard(message: dict[str, Any], keyboard: dict[str, Any] | None) -> None:
-    if keyboard is None:
-        message.pop("reply_markup", None)
-    else:
-        message["reply_markup"] = keyboard

@@ -17,7 +17,6 @@ _NESTED = {
     "commands": "commands",
     "entities": "entities",
     "link_preview_options": "link preview options",
-    "menu_button": "menu button",
     "options": "options",
     "reply_markup": "reply markup",
     "reply_parameters": "reply parameters",

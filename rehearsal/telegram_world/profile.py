@@ -1,4 +1,4 @@
-"""What the bot says about itself: commands, names, descriptions and menu button, by language."""
+"""What the bot says about itself: commands and descriptions, by language."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rehearsal.telegram_world.refusal import bad
 from rehearsal.telegram_world.world import BOT, World
 
 MAX_COMMANDS, MAX_COMMAND, MAX_COMMAND_DESCRIPTION = 100, 32, 256
-MAX_NAME, MAX_DESCRIPTION, MAX_SHORT_DESCRIPTION = 64, 512, 120
+MAX_DESCRIPTION, MAX_SHORT_DESCRIPTION = 512, 120
 _SCOPES = {
     "default": (),
     "all_private_chats": (),
@@ -21,7 +21,6 @@ _SCOPES = {
     "chat_administrators": ("chat_id",),
     "chat_member": ("chat_id", "user_id"),
 }
-_MENU_BUTTONS = {"commands", "default", "web_app"}
 
 
 class ProfileMethods:
@@ -31,28 +30,19 @@ class ProfileMethods:
         self.world = world
         self.commands: dict[tuple[str, str], list[dict[str, str]]] = {}
         self.texts: dict[tuple[str, str], str] = {}
-        self.menu_button: dict[str, Any] = {"type": "default"}
 
     def methods(self) -> dict[str, Method]:
         """What can be called, by the API's names."""
         return {
             "getMe": self.get_me,
             "setMyCommands": self.set_my_commands,
-            "getMyCommands": self.get_my_commands,
-            "deleteMyCommands": self.delete_my_commands,
-            "setMyName": self.set_my_name,
             "setMyDescription": self.set_my_description,
             "setMyShortDescription": self.set_my_short_description,
-            "getMyName": self.get_my_name,
-            "getMyDescription": self.get_my_description,
-            "getMyShortDescription": self.get_my_short_description,
-            "setChatMenuButton": self.set_chat_menu_button,
-            "getChatMenuButton": self.get_chat_menu_button,
         }
 
     def get_me(self, params: Params) -> Any:
         """The bot's account."""
-        return BOT | {"first_name": self.texts.get(("name", ""), BOT["first_name"])}
+        return BOT
 
     def set_my_commands(self, params: Params) -> Any:
         """The command menu of one scope and language."""
@@ -64,19 +54,6 @@ class ProfileMethods:
         self.commands[key] = [_command(one) for one in commands]
         return True
 
-    def get_my_commands(self, params: Params) -> Any:
-        """The menu of exactly this scope and language; none when it was not set."""
-        return self.commands.get(self._menu(params), [])
-
-    def delete_my_commands(self, params: Params) -> Any:
-        """The menu of this scope and language goes."""
-        self.commands.pop(self._menu(params), None)
-        return True
-
-    def set_my_name(self, params: Params) -> Any:
-        """The bot's name, up to 64 characters; an empty one removes it for that language."""
-        return self._set("name", params, MAX_NAME)
-
     def set_my_description(self, params: Params) -> Any:
         """What an empty chat shows, up to 512 characters."""
         return self._set("description", params, MAX_DESCRIPTION)
@@ -84,35 +61,6 @@ class ProfileMethods:
     def set_my_short_description(self, params: Params) -> Any:
         """What the profile shows, up to 120 characters."""
         return self._set("short_description", params, MAX_SHORT_DESCRIPTION)
-
-    def get_my_name(self, params: Params) -> Any:
-        """The name in a language, or the one for all others."""
-        return {"name": self._get("name", params) or BOT["first_name"]}
-
-    def get_my_description(self, params: Params) -> Any:
-        """The description in a language, or the one for all others."""
-        return {"description": self._get("description", params)}
-
-    def get_my_short_description(self, params: Params) -> Any:
-        """The short description in a language, or the one for all others."""
-        return {"short_description": self._get("short_description", params)}
-
-    def set_chat_menu_button(self, params: Params) -> Any:
-        """The button beside the field in which people write, in one private chat or by default."""
-        button = params.get("menu_button") or {"type": "default"}
-        if not isinstance(button, dict) or button.get("type") not in _MENU_BUTTONS:
-            raise bad("can't parse menu button: MenuButton has unsupported type")
-        if params.get("chat_id") is None:
-            self.menu_button = button
-        else:
-            self.world.chat_for_bot(params.get("chat_id")).menu_button = button
-        return True
-
-    def get_chat_menu_button(self, params: Params) -> Any:
-        """The button of one private chat, or the default."""
-        if params.get("chat_id") is None:
-            return self.menu_button
-        return self.world.chat_for_bot(params.get("chat_id")).menu_button or self.menu_button
 
     def _menu(self, params: Params) -> tuple[str, str]:
         scope = params.get("scope") or {"type": "default"}
@@ -134,9 +82,6 @@ class ProfileMethods:
         else:
             self.texts.pop((what, language), None)
         return True
-
-    def _get(self, what: str, params: Params) -> str:
-        return self.texts.get((what, _language(params))) or self.texts.get((what, ""), "")
 
 
 def _language(params: Params) -> str:

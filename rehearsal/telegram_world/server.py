@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import re
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from aiohttp import web
 
-from rehearsal.telegram_world.control import control
 from rehearsal.telegram_world.faults import Fault, FaultScript
 from rehearsal.telegram_world.methods import MessageMethods
 from rehearsal.telegram_world.params import Params, read
@@ -45,14 +42,12 @@ class Call:
 class TelegramServer(People):
     """The Bot API on a port of the loopback address, with the people who use it.
 
-    `base_url` and `token` are for the library. `record`: each accepted call is written there at once, a JSON object a
-    line. A port of 0 takes a free one. `retry_seconds` passes before a push to the webhook is tried again.
+    `base_url` and `token` are for the library. A port of 0 takes a free one. `retry_seconds` passes before a push to the
+    webhook is tried again.
     """
 
-    def __init__(
-        self, *, token: str = TOKEN, port: int = 0, record: Path | None = None, retry_seconds: float = 0.1
-    ) -> None:
-        self.token, self._port, self._record = token, port, record
+    def __init__(self, *, token: str = TOKEN, port: int = 0, retry_seconds: float = 0.1) -> None:
+        self.token, self._port = token, port
         self._bell = Bell()
         self.updates = Updates(bell=self._bell, retry_seconds=retry_seconds)
         super().__init__(World(), self.updates.tell)
@@ -67,7 +62,7 @@ class TelegramServer(People):
     async def __aenter__(self) -> TelegramServer:
         app = web.Application(client_max_size=MOST_BYTES)
         app.router.add_route("*", "/bot{token}/{method}", self._handle)
-        app.router.add_route("*", "/control/{deed}", self._control)
+        app.router.add_routes(self.more_routes())
         app.router.add_route("*", "/{other:.*}", self._lost)
         # A poll ends when its bot is gone, as a real one does; otherwise it would swallow the next update.
         self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1, handler_cancellation=True)
@@ -188,12 +183,16 @@ class TelegramServer(People):
             ok=ok,
             result=result,
         )
-        self._made.append(call)
-        if ok and self._record is not None:
-            # One short line, on disk before the bot hears of it: a test may kill either side at any moment.
-            with self._record.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(asdict(call)) + "\n")
+        self.keep(call)
         self._bell.ring()
+
+    def keep(self, call: Call) -> None:
+        """Keep a call, before its answer leaves."""
+        self._made.append(call)
+
+    def more_routes(self) -> list[web.RouteDef]:
+        """Routes besides those of the API."""
+        return []
 
     async def _cut(self, request: web.Request, method: str = "", params: Params | None = None) -> web.StreamResponse:
         if params is not None:
@@ -202,9 +201,6 @@ class TelegramServer(People):
             request.transport.abort()
         await asyncio.sleep(60)  # cancelled as soon as the server sees that the connection is gone
         return web.Response()
-
-    async def _control(self, request: web.Request) -> web.StreamResponse:
-        return await control(self, request)
 
     async def _lost(self, request: web.Request) -> web.StreamResponse:
         return _refusal(Refused(404, "Not Found"))

@@ -7,9 +7,8 @@ import contextlib
 import itertools
 import json
 import re
-import time
 from collections.abc import Coroutine
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -63,7 +62,6 @@ class Webhook:
     url: str = ""
     secret: str = ""
     max_connections: int = 40
-    last_error: dict[str, Any] = field(default_factory=dict)
 
 
 class Updates:
@@ -170,7 +168,6 @@ class Updates:
         return {
             "setWebhook": self.set_webhook,
             "deleteWebhook": self.delete_webhook,
-            "getWebhookInfo": self.get_webhook_info,
         }
 
     def set_webhook(self, params: Params) -> Any:
@@ -195,13 +192,6 @@ class Updates:
         self._drop(params)
         self.webhook = Webhook()
         return True
-
-    def get_webhook_info(self, params: Params) -> Any:
-        """The webhook, how many updates wait, and the last error."""
-        about = {"url": self.webhook.url, "has_custom_certificate": False, "pending_update_count": len(self.pending)}
-        if self.webhook.url:
-            about |= {"max_connections": self.webhook.max_connections, **self.webhook.last_error}
-        return about | ({"allowed_updates": self.allowed} if self.allowed else {})
 
     def _drop(self, params: Params) -> None:
         if params.get("drop_pending_updates"):
@@ -240,11 +230,10 @@ class Updates:
         one.attempts += 1
         try:
             async with session.post(webhook.url, data=one.text().encode(), headers=headers) as answer:
-                error = "" if answer.ok else f"Wrong response from the webhook: {answer.status} {answer.reason}"
+                taken = answer.ok
         except (aiohttp.ClientError, TimeoutError, OSError):
-            error = "Connection refused"
-        if error:
-            webhook.last_error = {"last_error_date": int(time.time()), "last_error_message": error}
+            taken = False
+        if not taken:
             await asyncio.sleep(self.retry_seconds)
             one.busy = False
         elif one in self.pending:

@@ -59,7 +59,6 @@ class Chat:
     bot: str = "member"
     moved_to: int | None = None
     messages: dict[int, dict[str, Any]] = field(default_factory=dict)
-    menu_button: dict[str, Any] | None = None
 
     @property
     def is_forum(self) -> bool:
@@ -95,7 +94,6 @@ class World:
 
     people: dict[int, Person] = field(default_factory=dict)
     chats: dict[int, Chat] = field(default_factory=dict)
-    polls: dict[str, dict[str, Any]] = field(default_factory=dict)
     votes: dict[str, dict[int, list[int]]] = field(default_factory=dict)
     queries: dict[str, dict[str, Any]] = field(default_factory=dict)
     files: dict[str, bytes] = field(default_factory=dict)

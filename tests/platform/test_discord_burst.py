@@ -59,7 +59,7 @@ async def test_in_a_rush_help_is_ephemeral_and_there_before_any_answer(tmp_path:
         async with running(fake, tmp_path) as bot:
             for person in (room.anna, room.ben):
                 await agreed(bot, person, room.channel)
-            before = len(fake.rest.calls)
+            before = len(fake.world.calls)
             in_danger = room.anna.slash(room.channel, "ask", question=URGENT)
             others = [room.ben.slash(room.channel, "ask", question="what are voices?") for _ in range(4)]
             help_shown = await in_danger.reply(10)
@@ -67,7 +67,7 @@ async def test_in_a_rush_help_is_ephemeral_and_there_before_any_answer(tmp_path:
             for one in others:
                 await one.reply(10)
             assert all(room.anna.mention not in one.content for one in fake.bot_messages(room.channel))
-            paths = [one.path for one in fake.rest.calls[before:] if not one.path.endswith("/callback")]
+            paths = [one.path for one in fake.world.calls[before:] if not one.path.endswith("/callback")]
             assert in_danger.token in paths[0] and len(fake.threads(room.channel)) == 4
 
 

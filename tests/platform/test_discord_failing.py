@@ -133,7 +133,7 @@ async def test_an_interaction_of_an_unknown_form_concerns_nobody_else(tmp_path: 
 def _as_sent(interaction: Any) -> dict[str, Any]:
     from rehearsal.discord_world.people import interaction_json
 
-    return interaction_json(interaction)
+    return interaction_json(interaction.user.fake.world, interaction)
 
 
 async def test_questions_of_the_time_without_a_bot_are_answered_late(tmp_path: Path) -> None:

@@ -14,11 +14,7 @@ from rehearsal.telegram_world.world import NotPossible
 if TYPE_CHECKING:
     from rehearsal.telegram_world.server import TelegramServer
 
-DEEDS = {
-    *("person", "group", "supergroup", "topic_id", "start", "write", "send", "edit", "press", "vote"),
-    *("block", "unblock", "add_bot", "remove_bot", "join", "leave", "upgrade", "push_raw"),
-    *("calls", "refusals", "messages", "replies", "pending"),
-}
+DEEDS = {"person", "start", "write", "press", "calls", "replies", "pending"}
 
 
 async def control(server: TelegramServer, request: web.Request) -> web.StreamResponse:
