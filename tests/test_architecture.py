@@ -14,6 +14,7 @@ ROOT = Path(__file__).resolve().parent.parent
 # What only the functions of some commands import: the folder, and the modules of `bots` with those commands.
 AT_COMMAND = {
     "evaluation": ("bots/evaluating",),
+    "kb_tools": ("bots/kb_commands.py", "bots/compose.py"),
     "rehearsal": ("bots/rehearse_commands.py",),
 }
 PACKAGES = ("engine", "adapters", "evaluation", "kb_tools", "rehearsal", "bots", "benchmarks", "tests")
@@ -21,6 +22,7 @@ MAY_IMPORT = {
     "engine": {"engine"},
     "adapters": {"adapters", "engine"},
     "evaluation": {"evaluation", "engine"},
+    "kb_tools": {"kb_tools", "engine"},
     "rehearsal": {"rehearsal", "adapters", "engine"},
     "bots": {"bots", "adapters", "engine"},  # and others at a command: see below
 }

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from bots.covering import coverage_document, coverage_lines
-from bots.heat_map import heat_map_page
 from engine.knowledge.base import KnowledgeBase, Manifest
 from engine.knowledge.source import Source
-from engine.retrieval.coverage import Coverage, measure
 from engine.retrieval.protocol import Hit
 from engine.text import words
+from kb_tools.coverage import Coverage, measure
+from kb_tools.coverage_report import coverage_document, coverage_lines
+from kb_tools.heat_map import heat_map_page
 
 
 class BySharedWords:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from html import escape
 
-from bots.covering import NOTHING, sums
-from engine.retrieval.coverage import Asked, Coverage
+from kb_tools.coverage import Asked, Coverage
+from kb_tools.coverage_report import NOTHING, sums
 
 _STYLE = """
 :root { color-scheme: light dark; --ink: #1d2433; --paper: #fff; --line: #d5d9e2; --right: 40 130 90; --wrong: 200 90 30 }

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 from engine.knowledge.base import KnowledgeBase
 from engine.knowledge.dangers import FILE
-from engine.knowledge.prose_checks import figure_in
 from engine.knowledge.reference import Reference
 from engine.knowledge.section import stretches
 from engine.knowledge.sheet import sheet_of
 from engine.text import fold, sentences
+from kb_tools.lint.prose_checks import figure_in
 
 # "two or three nights", "one month": spans of time in words, which are figures as well.
 _NUMBER = r"(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from engine.knowledge.facts import Fact
+from kb_tools.facts import Fact
 
 
 def facts_document(found: Iterable[Fact]) -> list[dict[str, Any]]:

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 
 import yaml
 
-from bots.importing.blocks import Block
-from bots.importing.sections import Section
 from engine.stakes import Stakes
 from engine.text import fold, sentences
+from kb_tools.manual.blocks import Block
+from kb_tools.manual.sections import Section
 
 LONGEST_ID = 48
 LONGEST_LINE = 140

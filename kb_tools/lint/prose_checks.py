@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from engine.knowledge.case import Case, Check
-from engine.knowledge.finding import Finding
 from engine.text import fold, grade, words
+from kb_tools.lint.case import Case, Check
+from kb_tools.lint.finding import Finding
 
 # "It is common to feel low": here "it" points to nothing before it.
 _EMPTY_IT = re.compile(

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from rapidfuzz import fuzz, process
 
-from engine.knowledge.case import Case, Check
-from engine.knowledge.finding import Finding
-from engine.knowledge.limits import LintLimits
 from engine.text import STOP_WORDS, words
+from kb_tools.lint.case import Case, Check
+from kb_tools.lint.finding import Finding
+from kb_tools.lint.limits import LintLimits
 
 CONTENT_IN_COPY = 2
 """A run of words is a copy only with so many content words; "what can I do about" is everybody's."""

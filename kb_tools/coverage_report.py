@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from engine.knowledge.figures import Figures, SourceFigures
-from engine.retrieval.coverage import Asked, Coverage
+from kb_tools.coverage import Asked, Coverage
+from kb_tools.figures import Figures, SourceFigures
 
 NOTHING = "(nothing)"
 PAGE_HEAD = "| source | words | grade | stakes | questions | own questions found: first | in the first three |"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from bots.importing.blocks import Block
-from bots.importing.markdown import markdown_blocks
 from engine.text import words
+from kb_tools.manual.blocks import Block
+from kb_tools.manual.markdown import markdown_blocks
 
 LONGEST_HEADING = 10
 """Words of a line that may still be a heading."""

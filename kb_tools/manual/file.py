@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bots.importing.blocks import Document, tidy
-from bots.importing.markdown import markdown_blocks, markdown_title
-from bots.importing.pdf import read_pdf
-from bots.importing.plain_text import plain_blocks
-from bots.importing.web_page import page_blocks
 from engine.exceptions import ConfigurationError
 from engine.files import read_text
+from kb_tools.manual.blocks import Document, tidy
+from kb_tools.manual.markdown import markdown_blocks, markdown_title
+from kb_tools.manual.pdf import read_pdf
+from kb_tools.manual.plain_text import plain_blocks
+from kb_tools.manual.web_page import page_blocks
+from kb_tools.progress import Progress, unseen
 
 _MARKDOWN = frozenset((".md", ".markdown"))
 _HTML = frozenset((".html", ".htm", ".xhtml"))
@@ -18,17 +19,17 @@ _TEXT = frozenset((".txt", ".text"))
 _ALL = frozenset((".pdf", *_MARKDOWN, *_HTML, *_TEXT))
 
 
-def read_documents(path: Path) -> list[Document]:
+def read_documents(path: Path, progress: Progress = unseen) -> list[Document]:
     """The document of a file, or those of every readable file of a folder; raises ConfigurationError."""
     if not path.is_dir():
-        return [read_document(path)]
+        return [read_document(path, progress)]
     files = [one for one in sorted(path.iterdir()) if one.suffix.casefold() in _ALL and one.stem.casefold() != "readme"]
     if not files:
         raise ConfigurationError("The folder has no file that can be imported.", file=path, remedy=_known())
-    return [read_document(one) for one in files]
+    return [read_document(one, progress) for one in files]
 
 
-def read_document(path: Path) -> Document:
+def read_document(path: Path, progress: Progress = unseen) -> Document:
     """Read one file; raises ConfigurationError."""
     kind = path.suffix.casefold()
     if not path.is_file():
@@ -37,7 +38,7 @@ def read_document(path: Path) -> Document:
         raise ConfigurationError(
             f"Files of the kind {kind or 'without an ending'!r} cannot be read.", file=path, remedy=_known()
         )
-    found = read_pdf(path) if kind == ".pdf" else _read_text(path, kind)
+    found = read_pdf(path, progress) if kind == ".pdf" else _read_text(path, kind)
     blocks = tuple(tidy(found.blocks))
     if not blocks:
         raise ConfigurationError("The file has no text.", file=path)

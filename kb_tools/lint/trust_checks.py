@@ -11,10 +11,10 @@ from engine.exceptions import KnowledgeBaseError
 from engine.files import line_of, read_text, read_yaml
 from engine.knowledge.base import MEDIA_LIST, KnowledgeBase, MediaEntry
 from engine.knowledge.belongings import belongs
-from engine.knowledge.case import Case, Check
 from engine.knowledge.directives import DirectiveKind
-from engine.knowledge.finding import Finding, Severity
 from engine.text import squash
+from kb_tools.lint.case import Case, Check
+from kb_tools.lint.finding import Finding, Severity
 
 UNREVIEWED = "none"
 PICTURES = frozenset((".png", ".jpg", ".jpeg", ".gif", ".webp"))

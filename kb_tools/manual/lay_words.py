@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterable, Sequence
 
 from pydantic import BaseModel, Field
 
-from bots.importing.blocks import plain
-from bots.importing.drafts import LONGEST_LINE, MOST_LINES, Draft, with_lay_words
 from engine.exceptions import ModelError, ModelMisconfigured
 from engine.models.calling import PromptedModel
 from engine.models.ledger import Ledger
 from engine.settings import Budget
+from kb_tools.manual.blocks import plain
+from kb_tools.manual.drafts import LONGEST_LINE, MOST_LINES, Draft, with_lay_words
 
 GIVEN = frozenset(("sources",))
 """The variables that the prompt `import_source` may ask for."""

@@ -8,7 +8,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 
 from engine.knowledge.base import KnowledgeBase
-from engine.knowledge.figures import Figures
+from kb_tools.figures import Figures
 
 _COLUMNS = ("words", "grade", "questions", "directives", "references", "media")
 

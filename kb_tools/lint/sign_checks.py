@@ -16,14 +16,14 @@ from itertools import combinations
 from rapidfuzz import fuzz
 
 from engine.knowledge.base import KnowledgeBase
-from engine.knowledge.case import Case
-from engine.knowledge.danger_checks import entry_fault
 from engine.knowledge.dangers import Danger, Dangers, HowFast
 from engine.knowledge.directives import danger_lines
-from engine.knowledge.finding import Finding
-from engine.knowledge.limits import LintLimits
 from engine.knowledge.section import Stretch, stretches
 from engine.text import STOP_WORDS, sentences, stem, stems, words
+from kb_tools.lint.case import Case
+from kb_tools.lint.danger_checks import entry_fault
+from kb_tools.lint.finding import Finding
+from kb_tools.lint.limits import LintLimits
 
 LEAST_TELLING = 2
 """A sentence names a sign by so many of its telling words at least."""

@@ -17,17 +17,17 @@ from engine.exceptions import KnowledgeBaseError
 from engine.files import line_of, read_text
 from engine.knowledge.base import KnowledgeBase, Manifest, dead_links, scan
 from engine.knowledge.belongings import belongs, texts_of
-from engine.knowledge.case import Case
-from engine.knowledge.danger_checks import differing_dangers, emergency_first, table_of_dangers
-from engine.knowledge.finding import Finding, Severity
-from engine.knowledge.limits import LintLimits
-from engine.knowledge.prose_checks import PROSE_CHECKS, length, reading_grade
-from engine.knowledge.question_checks import QUESTION_CHECKS, repeated_questions
 from engine.knowledge.sheet import Sheet, sheet_of
-from engine.knowledge.sign_checks import differing_signs, signs_in_prose
 from engine.knowledge.source import Source, assemble
-from engine.knowledge.trust_checks import TRUST_CHECKS, UNREVIEWED, links, media
 from engine.text import grade, words
+from kb_tools.lint.case import Case
+from kb_tools.lint.danger_checks import differing_dangers, emergency_first, table_of_dangers
+from kb_tools.lint.finding import Finding, Severity
+from kb_tools.lint.limits import LintLimits
+from kb_tools.lint.prose_checks import PROSE_CHECKS, length, reading_grade
+from kb_tools.lint.question_checks import QUESTION_CHECKS, repeated_questions
+from kb_tools.lint.sign_checks import differing_signs, signs_in_prose
+from kb_tools.lint.trust_checks import TRUST_CHECKS, UNREVIEWED, links, media
 
 OWN_CHECKS = (*PROSE_CHECKS, *QUESTION_CHECKS, *TRUST_CHECKS, emergency_first)
 FOREIGN_CHECKS = (reading_grade, length, links)

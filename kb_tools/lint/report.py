@@ -10,10 +10,10 @@ from typing import Any
 
 from engine.exceptions import ConfigurationError
 from engine.knowledge.belongings import belongs
-from engine.knowledge.finding import Finding
-from engine.knowledge.limits import LintLimits
-from engine.knowledge.lint import LintReport, lint
 from engine.retrieval.synonyms import Synonyms
+from kb_tools.lint.finding import Finding
+from kb_tools.lint.limits import LintLimits
+from kb_tools.lint.lint import LintReport, lint
 
 
 def lint_folder(folder: Path, limits: LintLimits) -> LintReport:

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import yaml
 
-from bots.importing.drafts import Draft
 from engine.exceptions import ConfigurationError
 from engine.knowledge.base import scan
+from kb_tools.manual.drafts import Draft
 
 
 def check_free(folder: Path, *, force: bool) -> None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from engine.knowledge.base import KnowledgeBase, read_manifest
-from engine.knowledge.case import Case
 from engine.knowledge.dangers import FILE, Danger, Dangers, differing, read_dangers
 from engine.knowledge.directives import DirectiveKind
-from engine.knowledge.finding import Finding, Severity
-from engine.knowledge.limits import LintLimits
 from engine.knowledge.section import stretches
 from engine.text import grade, words
+from kb_tools.lint.case import Case
+from kb_tools.lint.finding import Finding, Severity
+from kb_tools.lint.limits import LintLimits
 
 
 def emergency_first(case: Case) -> Iterator[Finding]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from bots.importing.blocks import Block, Document
 from engine.text import sentences
+from kb_tools.manual.blocks import Block, Document
 
 MOST = 500
 """Words of a section; longer ones are split at headings, then between paragraphs."""

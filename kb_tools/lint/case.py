@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import date
 
-from engine.knowledge.finding import Finding, Severity
-from engine.knowledge.limits import LintLimits
 from engine.knowledge.sheet import Sheet
 from engine.knowledge.source import Source
+from kb_tools.lint.finding import Finding, Severity
+from kb_tools.lint.limits import LintLimits
 
 
 @dataclass(frozen=True, kw_only=True)
