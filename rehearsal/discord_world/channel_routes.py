@@ -11,9 +11,7 @@ from rehearsal.discord_world.forms import ThreadForm, check
 from rehearsal.discord_world.permissions import Permission
 from rehearsal.discord_world.posting import Posting
 from rehearsal.discord_world.things import (
-    PUBLIC_THREAD,
     TEXT,
-    Channel,
 )
 from rehearsal.discord_world.world import as_id
 
@@ -32,31 +30,18 @@ def open_dm(fake: Posting, call: Call) -> Any:
     return payloads.channel_json(fake.world, fake.world.dm(user))
 
 
-def _check_thread(call: Call) -> None:
-    check(ThreadForm, call.form)
-
-
 def thread_of_message(fake: Posting, call: Call) -> Any:
     """Start a thread from a message: one at most."""
     channel = fake.world.open_channel(call.params["channel_id"])
     message = fake.world.message(channel, call.params["message_id"])
-    _check_place(channel)
-    fake.world.require(channel, Permission.CREATE_PUBLIC_THREADS)
-    _check_thread(call)
-    if message.thread is not None or message.id in fake.world.channels:
-        raise ApiError(400, 160004, "A thread has already been created for this message")
-    return _start(fake, call, channel, PUBLIC_THREAD, message)
-
-
-def _check_place(channel: Channel) -> None:
     if channel.type != TEXT:
         raise ApiError(400, 50024, "Cannot execute action on this channel type")
-
-
-def _start(fake: Posting, call: Call, channel: Channel, kind: int, message: Any) -> Any:
+    fake.world.require(channel, Permission.CREATE_PUBLIC_THREADS)
+    check(ThreadForm, call.form)
+    if message.thread is not None or message.id in fake.world.channels:
+        raise ApiError(400, 160004, "A thread has already been created for this message")
     hours = call.form.get("auto_archive_duration") or 1440
-    name = call.form["name"].strip()
-    thread = fake.start_thread(channel, fake.world.bot, name, kind=kind, auto_archive=hours, message=message)
+    thread = fake.start_thread(message, fake.world.bot, call.form["name"].strip(), auto_archive=hours)
     return payloads.channel_json(fake.world, thread)
 
 

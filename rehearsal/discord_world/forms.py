@@ -133,9 +133,7 @@ class MessageForm(BaseModel):
     """A message."""
 
     content: Annotated[str, Field(max_length=2000)] | None = None
-    nonce: Annotated[str, Field(max_length=25)] | int | None = None
     allowed_mentions: MentionsForm | None = None
-    embeds: list[Any] | None = Field(default=None, max_length=10)
     components: list[RowForm] | None = Field(default=None, max_length=5)
     poll: PollForm | None = None
 
@@ -189,7 +187,6 @@ class ThreadForm(BaseModel):
 
     name: UpTo100
     auto_archive_duration: Literal[60, 1440, 4320, 10080] | None = None
-    type: Literal[11, 12] = 12
 
 
 class ChoiceForm(BaseModel):
@@ -282,7 +279,7 @@ def check(form: type[BaseModel], body: Mapping[str, Any], *path: str) -> None:
 def check_message(body: Mapping[str, Any], *, files: int = 0, new: bool = True) -> None:
     """Whether Discord takes a message; raises ApiError: 50035, or 50006 for a new one with nothing in it."""
     check(MessageForm, body)
-    says = str(body.get("content") or "").strip() or any(body.get(key) for key in ("embeds", "components", "poll"))
+    says = str(body.get("content") or "").strip() or any(body.get(key) for key in ("components", "poll"))
     if new and not files and not says:
         raise empty_message()
 

@@ -14,8 +14,6 @@ from rehearsal.discord_world.posting import Posting, without_content
 from rehearsal.discord_world.things import Channel, Message
 from rehearsal.discord_world.world import as_id
 
-NONCE_LASTS = 300.0
-
 
 def shown(fake: Posting, message: Message) -> dict[str, Any]:
     """A message as REST gives it to this application."""
@@ -30,9 +28,6 @@ def create_message(fake: Posting, call: Call) -> Any:
     _require_sending(fake, channel, call)
     check_message(call.form, files=len(call.files))
     reply_to = _replied(fake, channel, call.form.get("message_reference"))
-    twin = _twin(fake, channel, call.form)
-    if twin is not None:
-        return shown(fake, twin)
     return shown(fake, fake.post(channel, fake.world.bot, call.form, files=call.files, reply_to=reply_to))
 
 
@@ -42,8 +37,6 @@ def _require_sending(fake: Posting, channel: Channel, call: Call) -> None:
     if channel.is_thread and channel.locked and not fake.world.may(fake.world.bot, channel, Permission.MANAGE_THREADS):
         raise ApiError(400, 50083, "Thread is archived")
     fake.world.require(channel, Permission.SEND_MESSAGES_IN_THREADS if channel.is_thread else Permission.SEND_MESSAGES)
-    if call.form.get("embeds"):
-        fake.world.require(channel, Permission.EMBED_LINKS)
     if call.files:
         fake.world.require(channel, Permission.ATTACH_FILES)
     if call.form.get("poll"):
@@ -63,30 +56,13 @@ def _replied(fake: Posting, channel: Channel, reference: dict[str, Any] | None) 
     return None
 
 
-def _twin(fake: Posting, channel: Channel, body: dict[str, Any]) -> Message | None:
-    """The message that was already sent with the same nonce, where the bot asked for it to be unique."""
-    if not body.get("enforce_nonce") or body.get("nonce") is None:
-        return None
-    for message in channel.messages.values():
-        young = fake.world.clock.now() - message.created < NONCE_LASTS
-        if message.author is fake.world.bot and message.nonce == body["nonce"] and young:
-            return message
-    return None
-
-
 def list_messages(fake: Posting, call: Call) -> Any:
     """The latest messages of a channel, newest first; empty without the right to read history."""
     channel = fake.world.open_channel(call.params["channel_id"])
     limit = int(call.query.get("limit", 50))
-    if not 1 <= limit <= 100:
-        raise errors.invalid("limit", "int value should be between 1 and 100.")
     if not fake.world.may(fake.world.bot, channel, Permission.READ_MESSAGE_HISTORY):
         return []
     found = [one for _, one in sorted(channel.messages.items()) if one.ephemeral_for is None]
-    if "before" in call.query:
-        found = [one for one in found if one.id < as_id(call.query["before"])][-limit:]
-    elif "after" in call.query:
-        found = [one for one in found if one.id > as_id(call.query["after"])][:limit]
     return [shown(fake, one) for one in reversed(found[-limit:])]
 
 

@@ -6,18 +6,14 @@ from typing import Any
 
 from rehearsal.discord_world import payloads
 from rehearsal.discord_world.errors import Impossible
-from rehearsal.discord_world.things import Channel, Role, User
+from rehearsal.discord_world.things import Channel
 from rehearsal.discord_world.world import World
 
 TYPES: dict[int, tuple[type, ...]] = {
     3: (str,),
     4: (int,),
     5: (bool,),
-    6: (User,),
     7: (Channel,),
-    8: (Role,),
-    9: (User, Role),
-    10: (int, float),
 }
 
 
@@ -38,7 +34,7 @@ def filled_options(
         value = left.pop(name)
         if not partial:
             _check(option, value)
-        value = str(value.id) if isinstance(value, User | Channel | Role) else value
+        value = str(value.id) if isinstance(value, Channel) else value
         sent.append({"name": option["name"], "type": option["type"], "value": value})
     if left:
         raise Impossible(f"There is no option {sorted(left)}.")
@@ -56,26 +52,17 @@ def _check(option: dict[str, Any], value: Any) -> None:
         low, high = option.get("min_length") or 0, option.get("max_length") or 6000
         if not low <= len(value) <= high:
             raise Impossible(f"The option {option['name']!r} takes {low} to {high} characters.")
-    elif option["type"] in {4, 10}:
+    elif option["type"] == 4:
         low, high = option.get("min_value", value), option.get("max_value", value)
         if not low <= value <= high:
             raise Impossible(f"The option {option['name']!r} takes {low} to {high}.")
 
 
-def resolved(world: World, channel: Channel, things: list[Any]) -> dict[str, Any]:
-    """The users, roles and channels among some values, described."""
+def resolved(world: World, things: list[Any]) -> dict[str, Any]:
+    """The channels among some values, described."""
     shown: dict[str, dict[str, Any]] = {}
     for one in things:
-        if isinstance(one, User):
-            shown.setdefault("users", {})[str(one.id)] = payloads.user_json(one)
-            if channel.guild and one.id in channel.guild.members:
-                member = channel.guild.members[one.id]
-                held = world.permissions(one, channel)
-                plain = payloads.member_json(member, permissions=held, with_user=False)
-                shown.setdefault("members", {})[str(one.id)] = plain
-        elif isinstance(one, Role) and channel.guild:
-            shown.setdefault("roles", {})[str(one.id)] = payloads.role_json(channel.guild, one)
-        elif isinstance(one, Channel):
+        if isinstance(one, Channel):
             held = world.permissions(world.bot, one)
             described = payloads.channel_json(world, one) | {"permissions": str(int(held))}
             shown.setdefault("channels", {})[str(one.id)] = described

@@ -186,14 +186,12 @@ def message_json(world: World, message: Message, *, nested: bool = False) -> Jso
         "mentions": [user_json(user) for user in message.mentions],
         "mention_roles": [str(role.id) for role in message.mention_roles],
         "attachments": [attachment_json(world, message.channel, one) for one in message.attachments],
-        "embeds": message.embeds,
+        "embeds": [],
         "components": message.components,
         "pinned": False,
         "type": message.type,
         "flags": message.flags,
     }
-    if message.nonce is not None:
-        shown["nonce"] = message.nonce
     if message.poll:
         shown["poll"] = poll_json(world, message.poll)
     if message.thread:

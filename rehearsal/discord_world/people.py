@@ -77,7 +77,7 @@ class Person(User):
         channel = self._channel(place)
         command, path, described = self._command(channel, name)
         sent = filled_options(described, options)
-        data = self._command_data(channel, command, path, sent, options)
+        data = self._command_data(command, path, sent, options)
         return self._interact(COMMAND, channel, data)
 
     def autocomplete(self, place: Place, name: str, *, focused: str, **options: Any) -> Interaction:
@@ -90,23 +90,15 @@ class Person(User):
         for one in sent:
             if one["name"] == focused:
                 one["focused"] = True
-        return self._interact(AUTOCOMPLETE, channel, self._command_data(channel, command, path, sent, options))
+        return self._interact(AUTOCOMPLETE, channel, self._command_data(command, path, sent, options))
 
-    def context_menu(self, name: str, target: Message | User, place: Place | None = None) -> Interaction:
-        """Use a command of the menu of a message, or of a user somewhere."""
-        if isinstance(target, Message):
-            self._must_see(target)
-            channel, kind = target.channel, 3
-        else:
-            channel, kind = self._channel(place or self), 2
-        command = self._registered(channel, name, kind)
-        data = self._command_data(channel, command, [], [], {}) | {"target_id": str(target.id)}
-        if isinstance(target, Message):
-            shown = payloads.message_json(self.fake.world, target)
-            data["resolved"] = {"messages": {str(target.id): shown}}
-        else:
-            data["resolved"] = resolved(self.fake.world, channel, [target])
-        return self._interact(COMMAND, channel, data)
+    def context_menu(self, name: str, target: Message) -> Interaction:
+        """Use a command of the menu of a message."""
+        self._must_see(target)
+        command = self._registered(target.channel, name, 3)
+        shown = payloads.message_json(self.fake.world, target)
+        data = self._command_data(command, [], [], {}) | {"target_id": str(target.id)}
+        return self._interact(COMMAND, target.channel, data | {"resolved": {"messages": {str(target.id): shown}}})
 
     def _registered(self, channel: Channel, name: str, kind: int) -> dict[str, Any]:
         """The command of a name that this person is offered here; a guild's own one wins."""
@@ -148,7 +140,6 @@ class Person(User):
 
     def _command_data(
         self,
-        channel: Channel,
         command: dict[str, Any],
         path: list[dict[str, Any]],
         sent: list[dict[str, Any]],
@@ -162,7 +153,7 @@ class Person(User):
             data["options"] = options
         if "guild_id" in command:
             data["guild_id"] = command["guild_id"]
-        things = resolved(self.fake.world, channel, list(given.values()))
+        things = resolved(self.fake.world, list(given.values()))
         return data | {"resolved": things} if things else data
 
     # --- Components and modals ----------------------------------------------------------------------------------------

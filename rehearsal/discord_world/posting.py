@@ -22,7 +22,7 @@ from rehearsal.discord_world.things import (
 )
 from rehearsal.discord_world.world import World
 
-THREAD_CREATED, REPLY, SLASH_REPLY, THREAD_STARTER, MENU_REPLY = 18, 19, 20, 21, 23
+REPLY, SLASH_REPLY, THREAD_STARTER, MENU_REPLY = 19, 20, 21, 23
 
 
 class Posting:
@@ -56,13 +56,11 @@ class Posting:
             content=str(body.get("content") or "").strip(),
             type=_type_of(interaction, reply_to),
             flags=flags,
-            embeds=body.get("embeds") or [],
             components=payloads.numbered(body.get("components") or []),
             attachments=files or [],
             poll=poll_of(body, now),
             reply_to=reply_to,
             allowed_mentions=body.get("allowed_mentions"),
-            nonce=body.get("nonce"),
             interaction=interaction,
             ephemeral_for=interaction.user if interaction and flags & EPHEMERAL else None,
         )
@@ -89,13 +87,8 @@ class Posting:
         message.contents.append(message.content)
         if "content" in body:
             message.content = str(body["content"] or "").strip()
-        if "embeds" in body:
-            message.embeds = body["embeds"] or []
         if "components" in body:
             message.components = payloads.numbered(body["components"] or [])
-        if "attachments" in body:
-            kept = {str(one.get("id")) for one in body["attachments"] or []}
-            message.attachments = [one for one in message.attachments if str(one.id) in kept]
         if body.get("flags") is not None:
             changeable = flags_of(body, interaction=False)
             message.flags = (message.flags & ~flags_of({"flags": -1}, interaction=False)) | changeable
@@ -158,13 +151,12 @@ class Posting:
 
     # --- Threads ------------------------------------------------------------------------------------------------------
 
-    def start_thread(
-        self, parent: Channel, owner: User, name: str, *, kind: int, auto_archive: int, message: Message | None = None
-    ) -> Channel:
-        """A new thread, of a message or on its own."""
+    def start_thread(self, message: Message, owner: User, name: str, *, auto_archive: int) -> Channel:
+        """A new public thread of a message."""
+        parent = message.channel
         thread = Channel(
-            id=message.id if message else self.world.ids.new(),
-            type=kind,
+            id=message.id,
+            type=PUBLIC_THREAD,
             name=name,
             guild=parent.guild,
             parent=parent,
@@ -175,29 +167,20 @@ class Posting:
         thread.thread_members[owner.id] = thread.created
         event = lambda _: payloads.channel_json(self.world, thread) | {"newly_created": True}  # noqa: E731 - read late
         self._send(thread, "THREAD_CREATE", event, Intent.GUILDS)
-        if message is not None:
-            message.thread, message.flags = thread, message.flags | HAS_THREAD
-            self._tell("MESSAGE_UPDATE", message)
-            self._system(thread, owner, THREAD_STARTER, reply_to=message)
-        elif kind == PUBLIC_THREAD:
-            self._system(parent, owner, THREAD_CREATED, content=name)
-        self.world.changed()
-        return thread
-
-    def _system(
-        self, channel: Channel, author: User, kind: int, *, content: str = "", reply_to: Message | None = None
-    ) -> None:
-        message = Message(
+        message.thread, message.flags = thread, message.flags | HAS_THREAD
+        self._tell("MESSAGE_UPDATE", message)
+        note = Message(
             id=self.world.ids.new(),
-            channel=channel,
-            author=author,
+            channel=thread,
+            author=owner,
             created=self.world.clock.now(),
-            content=content,
-            type=kind,
-            reply_to=reply_to,
+            type=THREAD_STARTER,
+            reply_to=message,
             allowed_mentions={"parse": []},
         )
-        self.add(message)
+        self.add(note)
+        self.world.changed()
+        return thread
 
     def join(self, thread: Channel, user: User) -> None:
         """Add somebody to a thread."""
@@ -242,7 +225,7 @@ def without_content(world: World, message: Message, shown: dict[str, Any]) -> di
     """A message as it is described to a bot that may not read it."""
     if is_for_bot(world, message):
         return shown
-    shown = shown | {"content": "", "embeds": [], "attachments": [], "components": []}
+    shown = shown | {"content": "", "attachments": [], "components": []}
     shown.pop("poll", None)
     return shown
 

@@ -152,7 +152,6 @@ class Message:
     content: str = ""
     type: int = 0
     flags: int = 0
-    embeds: list[dict[str, Any]] = field(default_factory=list)
     components: list[dict[str, Any]] = field(default_factory=list)
     attachments: list[Attachment] = field(default_factory=list)
     poll: Poll | None = None
@@ -161,7 +160,6 @@ class Message:
     mention_roles: list[Role] = field(default_factory=list)
     mention_everyone: bool = False
     allowed_mentions: dict[str, Any] | None = None
-    nonce: str | None = None
     edited: float | None = None
     deleted: bool = False
     interaction: Interaction | None = None
