@@ -1,4 +1,4 @@
-"""The server: routes, records, and faults around the methods."""
+"""The server: routes and records around the methods."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from typing import Any, TypeVar
 
 from aiohttp import web
 
-from rehearsal.telegram_world.faults import Fault, FaultScript
 from rehearsal.telegram_world.methods import MessageMethods
 from rehearsal.telegram_world.params import Params, read
 from rehearsal.telegram_world.people import People
@@ -42,22 +41,24 @@ class Call:
 class TelegramServer(People):
     """The Bot API on a port of the loopback address, with the people who use it.
 
-    `base_url` and `token` are for the library. A port of 0 takes a free one. `retry_seconds` passes before a push to the
-    webhook is tried again.
+    `base_url` and `token` are for the library. A port of 0 takes a free one.
     """
 
-    def __init__(self, *, token: str = TOKEN, port: int = 0, retry_seconds: float = 0.1) -> None:
+    def __init__(self, *, token: str = TOKEN, port: int = 0) -> None:
         self.token, self._port = token, port
         self._bell = Bell()
-        self.updates = Updates(bell=self._bell, retry_seconds=retry_seconds)
+        self.updates = self.queue(self._bell)
         super().__init__(World(), self.updates.tell)
-        self.faults = FaultScript()
         self.profile = ProfileMethods(self.world)
         messages = MessageMethods(self.world, self.updates.tell)
         methods = messages.methods() | self.profile.methods() | self.updates.methods()
         # The API does not mind how a method's name is written.
         self._methods = {name.lower(): (name, method) for name, method in methods.items()}
         self._made: list[Call] = []
+
+    def queue(self, bell: Bell) -> Updates:
+        """The queue of what the bot is told."""
+        return Updates(bell=bell)
 
     async def __aenter__(self) -> TelegramServer:
         app = web.Application(client_max_size=MOST_BYTES)
@@ -70,12 +71,9 @@ class TelegramServer(People):
         await web.TCPSite(self._runner, "127.0.0.1", self._port).start()
         self.origin = f"http://127.0.0.1:{self._runner.addresses[0][1]}"
         self.base_url = f"{self.origin}/bot"
-        self._pusher = asyncio.create_task(self.updates.push())
         return self
 
     async def __aexit__(self, *exc: object) -> None:
-        self._pusher.cancel()
-        await asyncio.gather(self._pusher, return_exceptions=True)
         await self._runner.cleanup()
 
     # --- What a test asks --------------------------------------------------------------------------------------------
@@ -115,13 +113,6 @@ class TelegramServer(People):
             last = "\n".join(f"  {call.method} {call.params} -> {call.result}" for call in self._made[-5:])
             raise AssertionError(f"Nothing of the kind within {seconds} s. The last calls:\n{last}") from None
 
-    # --- What a test arranges ----------------------------------------------------------------------------------------
-
-    def fail(self, method: str, fault: Fault, *, chat: Any = None, times: int | None = 1) -> None:
-        """The next calls of a method ("*": any), to one chat or to all, meet a fault; `times=None`: all of them."""
-        place = chat if chat is None or isinstance(chat, int) else chat.id
-        self.faults.plan(method, fault, chat=place, times=times)
-
     def push_raw(self, update: dict[str, Any] | str, *, as_is: bool = False) -> None:
         """Tells the bot something malformed; see Updates.tell_raw."""
         self.updates.tell_raw(update, as_is=as_is)
@@ -136,44 +127,36 @@ class TelegramServer(People):
         params = Params(values={})
         try:
             params = await read(request)
-            fault = self.faults.next(method, params.get("chat_id")) or Fault()
-            if fault.drop == "before":
-                return await self._cut(request, method, params)
-            if fault.page:
-                self._note(method, params, ok=False, result=fault.page)
-                return web.Response(status=fault.status, text=fault.page, content_type="text/html")
-            if fault.refusal is not None:
-                raise fault.refusal
-            response = await self._answer(method, params)
+            return await self.answer(request, method, params)
         except Refused as refusal:
-            self._note(method, params, ok=False, result=refusal.body())
+            self.note(method, params, ok=False, result=refusal.body())
             return _refusal(refusal)
-        await asyncio.sleep(fault.seconds)
-        return await self._cut(request) if fault.drop == "after" else response
 
-    async def _answer(self, method: str, params: Params) -> web.Response:
+    async def answer(self, request: web.Request, method: str, params: Params) -> web.StreamResponse:
+        """Carry out a call; raises Refused."""
         if method.lower() == "getupdates":
             return await self._get_updates(params)
         if method.lower() not in self._methods:
             raise Refused(404, "Not Found: method not found")
         name, carry_out = self._methods[method.lower()]
         result = carry_out(params)
-        self._note(name, params, ok=True, result=result)
+        self.note(name, params, ok=True, result=result)
         return web.json_response({"ok": True, "result": result})
 
     async def _get_updates(self, params: Params) -> web.Response:
         if acknowledged := self.updates.begin_poll(params):
-            self._note("getUpdates", params, ok=True, result={"acknowledged": acknowledged})
+            self.note("getUpdates", params, ok=True, result={"acknowledged": acknowledged})
         batch = await self.updates.poll(params)
         if isinstance(batch, str):
-            self._note("getUpdates", params, ok=True, result={"body": batch})
+            self.note("getUpdates", params, ok=True, result={"body": batch})
             return web.Response(text=batch, content_type="application/json")
         if batch:
-            self._note("getUpdates", params, ok=True, result={"delivered": [one.id for one in batch]})
+            self.note("getUpdates", params, ok=True, result={"delivered": [one.id for one in batch]})
         body = '{"ok":true,"result":[' + ",".join(one.text() for one in batch) + "]}"
         return web.Response(text=body, content_type="application/json")
 
-    def _note(self, method: str, params: Params, *, ok: bool, result: Any) -> None:
+    def note(self, method: str, params: Params, *, ok: bool, result: Any) -> None:
+        """Keep a call with its answer."""
         call = Call(
             number=len(self._made) + 1,
             at=time.monotonic(),
@@ -193,14 +176,6 @@ class TelegramServer(People):
     def more_routes(self) -> list[web.RouteDef]:
         """Routes besides those of the API."""
         return []
-
-    async def _cut(self, request: web.Request, method: str = "", params: Params | None = None) -> web.StreamResponse:
-        if params is not None:
-            self._note(method, params, ok=False, result="connection dropped")
-        if request.transport is not None:
-            request.transport.abort()
-        await asyncio.sleep(60)  # cancelled as soon as the server sees that the connection is gone
-        return web.Response()
 
     async def _lost(self, request: web.Request) -> web.StreamResponse:
         return _refusal(Refused(404, "Not Found"))

@@ -1,4 +1,4 @@
-"""What the bot is told: a queue that is polled, or pushed to a webhook, and forgets only what was acknowledged."""
+"""What the bot is told: a queue that is polled, and forgets only what was acknowledged."""
 
 from __future__ import annotations
 
@@ -6,22 +6,17 @@ import asyncio
 import contextlib
 import itertools
 import json
-import re
 from collections.abc import Coroutine
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlsplit
-
-import aiohttp
 
 from rehearsal.telegram_world.params import Method, Params
-from rehearsal.telegram_world.refusal import bad, conflict
+from rehearsal.telegram_world.refusal import conflict
 
 MOST_UPDATES, LONGEST_POLL = 100, 50
 UNASKED = {"chat_member", "message_reaction", "message_reaction_count"}
 """Kinds that a bot gets only when it names them."""
 _TWO_POLLERS = "terminated by other getUpdates request; make sure that only one bot instance is running"
-_WEBHOOK_SET = "can't use getUpdates method while webhook is active; use deleteWebhook to delete the webhook first"
 
 
 class Bell:
@@ -42,39 +37,26 @@ class Bell:
 
 @dataclass(kw_only=True, eq=False)
 class Pending:
-    """An update that was not acknowledged. `order`: updates with the same value are pushed one after the other."""
+    """An update that was not acknowledged; `order` is the same for updates of one chat."""
 
     id: int
     body: dict[str, Any] | str
     order: Any = None
-    attempts: int = 0
-    busy: bool = False
 
     def text(self) -> str:
         """The body as it goes over the wire."""
         return self.body if isinstance(self.body, str) else json.dumps(self.body)
 
 
-@dataclass(kw_only=True)
-class Webhook:
-    """Where updates are pushed to; `url` is empty while there is none."""
-
-    url: str = ""
-    secret: str = ""
-    max_connections: int = 40
-
-
 class Updates:
-    """The queue with its two ways out, and the methods that choose between them. `retry_seconds`: between pushes."""
+    """The queue, and the methods on it."""
 
-    def __init__(self, *, bell: Bell, retry_seconds: float = 0.1) -> None:
-        self.bell, self.retry_seconds = bell, retry_seconds
+    def __init__(self, *, bell: Bell) -> None:
+        self.bell = bell
         self.pending: list[Pending] = []
-        self.webhook = Webhook()
         self.allowed: list[str] = []
         self._ids = itertools.count(300_000_001)
         self._poll: asyncio.Future[str] | None = None
-        self._pushes: set[asyncio.Task[None]] = set()
 
     def tell(self, kind: str, content: dict[str, Any]) -> None:
         """Queues an update of a kind, if the bot wants that kind."""
@@ -100,12 +82,10 @@ class Updates:
     def begin_poll(self, params: Params) -> list[int]:
         """The first half of getUpdates: the updates below `offset` are acknowledged; their ids.
 
-        A poll that is still waiting ends. Raises Refused when a webhook is set.
+        A poll that is still waiting ends.
         """
-        if self.webhook.url:
-            raise conflict(_WEBHOOK_SET)
-        self._end_poll(_TWO_POLLERS)
-        self._remember_allowed(params)
+        self.end_poll(_TWO_POLLERS)
+        self.remember_allowed(params)
         before = [one.id for one in self.pending]
         self._acknowledge(params.get("offset") or 0)
         kept = {one.id for one in self.pending}
@@ -117,7 +97,7 @@ class Updates:
     async def poll(self, params: Params) -> list[Pending] | str:
         """The second half: what is pending, waiting up to `timeout` seconds for the first.
 
-        A text is to be sent as the whole body. Raises Refused when a webhook or another poll takes over.
+        A text is to be sent as the whole body. Raises Refused when another poll takes over.
         """
         limit = params.get("limit") or MOST_UPDATES
         limit = limit if 1 <= limit <= MOST_UPDATES else MOST_UPDATES
@@ -153,90 +133,30 @@ class Updates:
         else:
             self.pending = [one for one in self.pending if one.id >= offset or isinstance(one.body, str)]
 
-    def _end_poll(self, why: str) -> None:
+    def end_poll(self, why: str) -> None:
+        """End the poll that waits, with a conflict."""
         if self._poll is not None and not self._poll.done():
             self._poll.set_result(why)
 
-    def _remember_allowed(self, params: Params) -> None:
+    def remember_allowed(self, params: Params) -> None:
+        """Keep which kinds the bot wants."""
         if params.get("allowed_updates") is not None:
             self.allowed = list(params.get("allowed_updates"))
 
-    # --- Webhook -----------------------------------------------------------------------------------------------------
+    # --- Calls -------------------------------------------------------------------------------------------------------
 
     def methods(self) -> dict[str, Method]:
         """What can be called, by the API's names."""
         return {
-            "setWebhook": self.set_webhook,
             "deleteWebhook": self.delete_webhook,
         }
 
-    def set_webhook(self, params: Params) -> Any:
-        """Updates are pushed from now on. Plain HTTP is accepted on the loopback address only."""
-        url, secret = params.text("url"), params.text("secret_token")
-        parts = urlsplit(url)
-        if not url:
-            return self.delete_webhook(params)
-        if parts.scheme != "https" and parts.hostname not in {"127.0.0.1", "localhost"}:
-            raise bad("bad webhook: An HTTPS URL must be provided for webhook")
-        if secret and not re.fullmatch(r"[A-Za-z0-9_-]{1,256}", secret):
-            raise bad("secret token contains unallowed characters")
-        self._end_poll("terminated by setWebhook request")
-        self._remember_allowed(params)
-        self._drop(params)
-        self.webhook = Webhook(url=url, secret=secret, max_connections=params.get("max_connections") or 40)
-        self.bell.ring()
-        return True
-
     def delete_webhook(self, params: Params) -> Any:
         """Updates are polled from now on."""
-        self._drop(params)
-        self.webhook = Webhook()
+        self.drop(params)
         return True
 
-    def _drop(self, params: Params) -> None:
+    def drop(self, params: Params) -> None:
+        """Forget what waits, where the call says so."""
         if params.get("drop_pending_updates"):
             self.pending.clear()
-
-    async def push(self) -> None:
-        """Pushes what waits, for as long as the server runs: in order within a chat, chats beside each other."""
-        async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=60)) as session:
-            try:
-                while True:
-                    self._start_pushes(session)
-                    await self.bell.wait()
-            finally:
-                for task in self._pushes:
-                    task.cancel()
-                await asyncio.gather(*self._pushes, return_exceptions=True)
-
-    def _start_pushes(self, session: aiohttp.ClientSession) -> None:
-        if not self.webhook.url:
-            return
-        taken = {one.order for one in self.pending if one.busy}
-        for one in self.pending:
-            if len(self._pushes) >= self.webhook.max_connections:
-                return
-            if one.order not in taken:
-                taken.add(one.order)
-                one.busy = True
-                task = asyncio.create_task(self._push_one(session, one, self.webhook))
-                self._pushes.add(task)
-                task.add_done_callback(self._pushes.discard)
-
-    async def _push_one(self, session: aiohttp.ClientSession, one: Pending, webhook: Webhook) -> None:
-        headers = {"Content-Type": "application/json"}
-        if webhook.secret:
-            headers["X-Telegram-Bot-Api-Secret-Token"] = webhook.secret
-        one.attempts += 1
-        try:
-            async with session.post(webhook.url, data=one.text().encode(), headers=headers) as answer:
-                taken = answer.ok
-        except (aiohttp.ClientError, TimeoutError, OSError):
-            taken = False
-        if not taken:
-            await asyncio.sleep(self.retry_seconds)
-            one.busy = False
-        elif one in self.pending:
-            self.pending.remove(one)
-        self._pushes.discard(asyncio.current_task())  # so that the ring below finds a free place
-        self.bell.ring()

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from aiohttp import web
 
-from rehearsal.telegram_world.faults import Fault
 from rehearsal.telegram_world.world import NotPossible
 
 if TYPE_CHECKING:
@@ -23,23 +22,13 @@ async def control(server: TelegramServer, request: web.Request) -> web.StreamRes
     result: Any = None
     try:
         arguments = json.loads(await request.text() or "{}")
-        if deed == "fail":
-            _fail(server, arguments)
-        elif deed == "clear_faults":
-            server.faults.clear()
-        elif deed in DEEDS:
+        if deed in DEEDS:
             result = getattr(server, deed)(**arguments)
         else:
             return web.json_response({"error": f"There is no deed {deed!r}."}, status=404)
     except (NotPossible, KeyError, StopIteration, TypeError, ValueError) as error:
         return web.json_response({"error": f"{type(error).__name__}: {error}"}, status=400)
     return web.json_response({"result": _plain(result)})
-
-
-def _fail(server: TelegramServer, arguments: dict[str, Any]) -> None:
-    """`{"method", "fault": name of one of Fault's makers, "arguments": {…}, "chat", "times"}`."""
-    fault = getattr(Fault, arguments.pop("fault"))(**arguments.pop("arguments", {}))
-    server.fail(arguments.pop("method"), fault, **arguments)
 
 
 def _plain(result: Any) -> Any:

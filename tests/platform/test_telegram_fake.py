@@ -33,7 +33,8 @@ from telegram.error import (
 from telegram.ext import Application, ApplicationBuilder
 from telegram.request import HTTPXRequest
 
-from rehearsal.telegram_world import TOKEN, Fault, TelegramServer
+from rehearsal.telegram_world import TOKEN
+from tests.fakes.faulty_telegram import Fault, FaultyTelegram
 
 
 @pytest.fixture(autouse=True)
@@ -43,13 +44,13 @@ def _waits_are_timedeltas(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-async def fake() -> AsyncIterator[TelegramServer]:
-    async with TelegramServer() as server:
+async def fake() -> AsyncIterator[FaultyTelegram]:
+    async with FaultyTelegram() as server:
         yield server
 
 
 @pytest.fixture
-async def bot(fake: TelegramServer) -> AsyncIterator[Bot]:
+async def bot(fake: FaultyTelegram) -> AsyncIterator[Bot]:
     async with Bot(TOKEN, base_url=fake.base_url) as one:
         yield one
 
@@ -73,7 +74,7 @@ async def only_update(bot: Bot) -> Update:
 # --- Who is asked -------------------------------------------------------------------------------------------------------
 
 
-async def test_wrong_tokens_and_methods_are_refused(fake: TelegramServer, bot: Bot) -> None:
+async def test_wrong_tokens_and_methods_are_refused(fake: FaultyTelegram, bot: Bot) -> None:
     """A wrong token is 401, a malformed one 404, an unknown method 404."""
     for token in ("123:wrong", "nonsense"):
         async with HTTPXRequest() as request:
@@ -87,7 +88,7 @@ async def test_wrong_tokens_and_methods_are_refused(fake: TelegramServer, bot: B
 # --- Polling ------------------------------------------------------------------------------------------------------------
 
 
-async def test_updates_come_again_until_they_are_acknowledged(fake: TelegramServer, bot: Bot) -> None:
+async def test_updates_come_again_until_they_are_acknowledged(fake: FaultyTelegram, bot: Bot) -> None:
     """An update is delivered at each poll until a higher offset is asked for."""
     anna = fake.person()
     fake.write(anna, "one")
@@ -100,7 +101,7 @@ async def test_updates_come_again_until_they_are_acknowledged(fake: TelegramServ
     assert fake.calls("getUpdates")[-2].result == {"acknowledged": [first[0].update_id]}
 
 
-async def test_a_second_poller_ends_the_first(fake: TelegramServer, bot: Bot) -> None:
+async def test_a_second_poller_ends_the_first(fake: FaultyTelegram, bot: Bot) -> None:
     """Of two polls at once the older one gets a conflict."""
     older = asyncio.create_task(bot.get_updates(timeout=20))
     await asyncio.sleep(0.05)
@@ -122,7 +123,7 @@ def free_port() -> int:
 
 
 @asynccontextmanager
-async def webhook_application(fake: TelegramServer, port: int, secret: str) -> AsyncIterator[Application]:
+async def webhook_application(fake: FaultyTelegram, port: int, secret: str) -> AsyncIterator[Application]:
     application = ApplicationBuilder().token(TOKEN).base_url(fake.base_url).build()
     async with application:
         url = f"http://127.0.0.1:{port}/hook"
@@ -133,7 +134,7 @@ async def webhook_application(fake: TelegramServer, port: int, secret: str) -> A
         await application.updater.stop()
 
 
-async def test_updates_are_pushed_to_a_webhook_with_its_secret(fake: TelegramServer) -> None:
+async def test_updates_are_pushed_to_a_webhook_with_its_secret(fake: FaultyTelegram) -> None:
     """The library's webhook server gets updates in order, and polling is a conflict meanwhile."""
     anna = fake.person()
     async with webhook_application(fake, free_port(), "se-cret_1") as application:
@@ -152,7 +153,7 @@ async def test_updates_are_pushed_to_a_webhook_with_its_secret(fake: TelegramSer
 # --- Messages -----------------------------------------------------------------------------------------------------------
 
 
-async def test_a_message_is_seen_with_its_parts(fake: TelegramServer, bot: Bot) -> None:
+async def test_a_message_is_seen_with_its_parts(fake: FaultyTelegram, bot: Bot) -> None:
     """Text, entities, buttons, the message replied to and the preview options arrive as they were sent."""
     anna = fake.person()
     written = fake.write(anna, "hello")
@@ -177,7 +178,7 @@ async def test_a_message_is_seen_with_its_parts(fake: TelegramServer, bot: Bot) 
     ("text", "words"),
     [("", "message text is empty"), (" \n", "message text is empty"), ("😀" * 2049, "message is too long")],
 )
-async def test_text_is_measured_in_utf_16(fake: TelegramServer, bot: Bot, text: str, words: str) -> None:
+async def test_text_is_measured_in_utf_16(fake: FaultyTelegram, bot: Bot, text: str, words: str) -> None:
     """Empty text and more than 4096 UTF-16 units are refused, 2048 emoji are not."""
     anna = fake.person()
     fake.start(anna)
@@ -197,7 +198,7 @@ async def test_text_is_measured_in_utf_16(fake: TelegramServer, bot: Bot, text: 
     ],
 )
 async def test_entities_must_fit_the_text(
-    fake: TelegramServer, bot: Bot, entities: list[tuple[int, int]], words: str
+    fake: FaultyTelegram, bot: Bot, entities: list[tuple[int, int]], words: str
 ) -> None:
     """Entities beyond the text, inside a surrogate pair or across each other are refused; nested ones are not."""
     anna = fake.person()
@@ -207,7 +208,7 @@ async def test_entities_must_fit_the_text(
         await bot.send_message(anna.id, "😀abcd", entities=[MessageEntity("bold", *place) for place in entities])
 
 
-async def test_buttons_are_checked(fake: TelegramServer, bot: Bot) -> None:
+async def test_buttons_are_checked(fake: FaultyTelegram, bot: Bot) -> None:
     """Callback data is 1 to 64 bytes, an address must be one, a button must do something."""
     anna = fake.person()
     fake.start(anna)
@@ -224,7 +225,7 @@ async def test_buttons_are_checked(fake: TelegramServer, bot: Bot) -> None:
 # --- Buttons and polls --------------------------------------------------------------------------------------------------
 
 
-async def test_a_press_is_answered_once(fake: TelegramServer, bot: Bot) -> None:
+async def test_a_press_is_answered_once(fake: FaultyTelegram, bot: Bot) -> None:
     """A press brings the message and the data; it can be answered once, with 200 units of text."""
     anna = fake.person(language="de")
     fake.start(anna)
@@ -239,7 +240,7 @@ async def test_a_press_is_answered_once(fake: TelegramServer, bot: Bot) -> None:
         await query.answer()
 
 
-async def test_votes_in_an_anonymous_poll_name_nobody(fake: TelegramServer, bot: Bot) -> None:
+async def test_votes_in_an_anonymous_poll_name_nobody(fake: FaultyTelegram, bot: Bot) -> None:
     """An anonymous vote brings the state of the poll, without any user."""
     anna = fake.person()
     fake.start(anna)
@@ -264,7 +265,7 @@ async def test_votes_in_an_anonymous_poll_name_nobody(fake: TelegramServer, bot:
     ],
 )
 async def test_a_scripted_refusal_meets_one_call(
-    fake: TelegramServer, bot: Bot, fault: Fault, error: type[TelegramError], words: str
+    fake: FaultyTelegram, bot: Bot, fault: Fault, error: type[TelegramError], words: str
 ) -> None:
     """A fault turns into the library's own error for one chat and one call, and nothing is shown."""
     anna, ben = fake.person(), fake.person("Ben")
@@ -280,7 +281,7 @@ async def test_a_scripted_refusal_meets_one_call(
 
 
 @pytest.mark.parametrize(("when", "shown"), [("before", 0), ("after", 1)])
-async def test_a_dropped_connection(fake: TelegramServer, bot: Bot, when: str, shown: int) -> None:
+async def test_a_dropped_connection(fake: FaultyTelegram, bot: Bot, when: str, shown: int) -> None:
     """The bot sees the same error whether the call was carried out or not; people see the difference."""
     anna = fake.person()
     fake.start(anna)

@@ -13,14 +13,13 @@ class Fault:
     """One thing that goes wrong, made by one of the functions below.
 
     `refusal` is answered instead of calling; `page` is an HTML body with `status`; `drop` cuts the connection `before` or
-    `after` the call was carried out; a call is carried out at once and answered after `seconds`.
+    `after` the call was carried out.
     """
 
     refusal: Refused | None = None
     status: int = 0
     page: str = ""
     drop: str = ""
-    seconds: float = 0
 
     @staticmethod
     def too_many_requests(retry_after: int = 1) -> Fault:
