@@ -1,9 +1,8 @@
-"""What is kept of every request and which requests go wrong on purpose."""
+"""What is kept of every request."""
 
 from __future__ import annotations
 
 import hashlib
-import re
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -31,33 +30,6 @@ class Call:
     def form(self) -> dict[str, Any]:
         """The body as an object; an empty one where there is none."""
         return self.body if isinstance(self.body, dict) else {}
-
-
-@dataclass(kw_only=True, eq=False)
-class Fault:
-    """What goes wrong with the next requests to a route."""
-
-    method: str
-    pattern: str
-    times: int
-    status: int = 500
-    code: int = 0
-    message: str = "500: Internal Server Error"
-    retry_after: float | None = None
-    everywhere: bool = False
-    drop: bool = False
-    delay: float = 0.0
-    applied: bool = False
-
-    def meets(self, call: Call) -> bool:
-        """Whether this fault is for a request."""
-        return self.times > 0 and self.method in {"*", call.method} and matches(self.pattern, call.path)
-
-
-def matches(pattern: str, path: str) -> bool:
-    """Whether a path fits a pattern in which `*` or `{name}` stands for one segment, and `**` for any number."""
-    wild = re.escape(pattern).replace(r"\*\*", ".*").replace(r"\*", "[^/]+")
-    return re.fullmatch(re.sub(r"\\\{[^/]+?\\\}", "[^/]+", wild), path) is not None
 
 
 def generous(call: Call, now: float) -> dict[str, str]:

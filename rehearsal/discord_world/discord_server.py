@@ -24,7 +24,6 @@ from discord.gateway import DiscordWebSocket
 from discord.http import Route
 
 from rehearsal.discord_world import payloads
-from rehearsal.discord_world.calls import Call, Fault, matches
 from rehearsal.discord_world.gateway import Gateway, Intent
 from rehearsal.discord_world.people import Person
 from rehearsal.discord_world.permissions import NOTHING, USUAL, Permission
@@ -52,14 +51,17 @@ class DiscordServer:
     `registered` holds the application's commands: by guild id (None: everywhere), then by command id.
     """
 
+    gateway_type: type[Gateway] = Gateway
+    rest_type: type[Rest] = Rest
+
     def __init__(self, *, token: str = TOKEN, shards: int = 1) -> None:
         self.token = token
         self.world = World(token=token, shards=shards)
         self.bot, self.clock, self.pings = self.world.bot, self.world.clock, self.world.pings
         self.interactions, self.registered = self.world.interactions, self.world.registered
-        self.gateway = Gateway(self.world)
+        self.gateway = self.gateway_type(self.world)
         self.posting = Posting(self.world, self.gateway)
-        self.rest = Rest(self.posting)
+        self.rest = self.rest_type(self.posting)
         self.owner = self.world.owner = self.person("operator")
 
     # --- Running ------------------------------------------------------------------------------------------------------
@@ -174,49 +176,7 @@ class DiscordServer:
         intent = Intent.NONE if user is self.bot else Intent.GUILD_MEMBERS
         self.gateway.send("GUILD_MEMBER_UPDATE", event, guild=guild, intent=intent)
 
-    # --- What moderators and operators do -----------------------------------------------------------------------------
-
-    def join(self, guild: Guild, person: Person) -> None:
-        """Somebody joins a guild."""
-        guild.members[person.id] = Member(user=person, roles=[], joined=self.clock.now())
-        event = payloads.member_json(guild.members[person.id]) | {"guild_id": str(guild.id)}
-        self.gateway.send("GUILD_MEMBER_ADD", event, guild=guild, intent=Intent.GUILD_MEMBERS)
-
-    def allow(
-        self, channel: Channel, target: Role | User, *, allow: Permission = NOTHING, deny: Permission = NOTHING
-    ) -> None:
-        """Set what a channel allows and denies to a role or member, the bot included."""
-        channel.overwrites[target.id] = Overwrite(allow=allow, deny=deny)
-        self.posting.channel_changed(channel)
-
-    def delete_channel(self, channel: Channel) -> None:
-        """Delete a channel or thread."""
-        self.posting.delete_channel(channel)
-
-    def remove_bot(self, guild: Guild) -> None:
-        """The bot is removed from a guild."""
-        event = {"id": str(guild.id)}
-        self.gateway.send("GUILD_DELETE", event, guild=guild, intent=Intent.GUILDS)
-        guild.members.pop(self.bot.id)
-        self.world.changed()
-
-    # --- What goes wrong ----------------------------------------------------------------------------------------------
-
-    def fail(self, method: str, pattern: str, *, times: int = 1, **how: Any) -> Fault:
-        """The next requests to a route go wrong: see Fault.
-
-        `status=500, code=…, message=…` answers so; `retry_after=…` with 429, `everywhere=True` as the global limit;
-        `drop=True` cuts the connection; `delay=…, status=0` only takes long; `applied=True` does the thing first.
-        """
-        fault = Fault(method=method, pattern=pattern, times=times, **how)
-        self.rest.faults.append(fault)
-        return fault
-
     # --- Records ------------------------------------------------------------------------------------------------------
-
-    def calls(self, method: str = "*", pattern: str = "**") -> list[Call]:
-        """The requests to routes such as `/channels/*/messages`; `*` is one segment, `**` any number."""
-        return [one for one in self.world.calls if method in {"*", one.method} and matches(pattern, one.path)]
 
     def messages(self, channel: Channel | Person | int) -> list[Message]:
         """The messages of a channel that everybody there sees, oldest first; joined-thread notes and such left out."""
@@ -229,11 +189,6 @@ class DiscordServer:
     def bot_messages(self, channel: Channel | Person | int) -> list[Message]:
         """The bot's messages among them, without those still loading."""
         return [one for one in self.messages(channel) if one.author is self.bot and not one.loading]
-
-    def ephemeral(self, user: User) -> list[Message]:
-        """The messages that only this user sees, oldest first."""
-        everywhere = [one for channel in self.world.channels.values() for one in channel.messages.values()]
-        return sorted((one for one in everywhere if one.ephemeral_for is user), key=lambda one: one.id)
 
     def seen_by(self, user: User, *, ever: bool = False) -> list[Message]:
         """All messages that a user can see now, oldest first; `ever` adds those deleted since."""
@@ -257,11 +212,6 @@ class DiscordServer:
         Raises AssertionError with the last calls when it takes too long.
         """
         return await self.world.waiting.until(predicate, seconds)
-
-    async def reply_in(self, place: Channel | Person, *, number: int = 1, seconds: float = 5.0) -> Message:
-        """Wait for the bot's message in a channel or direct conversation; with a number, for that many."""
-        found = await self.wait_for(lambda: self.bot_messages(place)[number - 1 : number], seconds=seconds)
-        return found[0]  # type: ignore[no-any-return]
 
     async def settled(self, seconds: float = 0.05) -> None:
         """Wait until no request has come for a while: for proving that nothing happens."""

@@ -64,11 +64,6 @@ class Link:
         """Close with a code, after what is queued."""
         self.queue.put_nowait(code)
 
-    def cut(self) -> None:
-        """End the connection without a word, as a broken network does."""
-        if self.request.transport is not None:
-            self.request.transport.abort()
-
     async def write(self) -> None:
         """Send what is queued until the link closes."""
         with contextlib.suppress(ConnectionError, RuntimeError):
@@ -136,35 +131,6 @@ class Gateway:
         for session in self.sessions.values():
             if session.wants(None if guild is None else guild.id, intent):
                 session.dispatch(name, d(session) if isinstance(d, Callable) else d)  # type: ignore[arg-type]
-
-    def push(self, name: str, d: Any, *, shard: int | None = None) -> None:
-        """Send any event as it is, however malformed."""
-        for session in self._chosen(shard):
-            session.dispatch(name, d)
-
-    def reconnect(self, *, shard: int | None = None) -> None:
-        """Ask clients to connect again and resume (op 7)."""
-        for session in self._chosen(shard):
-            if session.link is not None:
-                session.link.send(RECONNECT)
-
-    def invalidate(self, *, resumable: bool = False, shard: int | None = None) -> None:
-        """Tell clients that their session is invalid (op 9)."""
-        for session in self._chosen(shard):
-            if session.link is not None:
-                session.link.send(INVALID, resumable)
-            if not resumable:
-                self.sessions.pop(session.id)
-
-    def drop(self, *, shard: int | None = None) -> None:
-        """Break the connections without a close frame."""
-        for session in self._chosen(shard):
-            if session.link is not None:
-                session.link.cut()
-                session.link = None
-
-    def _chosen(self, shard: int | None) -> list[Session]:
-        return [one for one in self.sessions.values() if shard is None or one.shard == shard]
 
     # --- The protocol -------------------------------------------------------------------------------------------------
 

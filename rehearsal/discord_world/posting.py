@@ -195,31 +195,6 @@ class Posting:
         self._send(thread, "THREAD_MEMBERS_UPDATE", event, intent)
         self.world.changed()
 
-    def channel_changed(self, channel: Channel) -> None:
-        """Tell the gateway that a channel or thread is different now."""
-        name = "THREAD_UPDATE" if channel.is_thread else "CHANNEL_UPDATE"
-        shown = payloads.channel_json(self.world, channel)
-        self.gateway.send(name, shown, guild=channel.guild, intent=Intent.GUILDS)
-        self.world.changed()
-
-    def delete_channel(self, channel: Channel) -> None:
-        """Remove a channel with its threads, or a thread."""
-        assert channel.guild is not None
-        for thread in [one for one in channel.guild.channels.values() if one.is_thread and one.parent is channel]:
-            self._forget(thread)
-        shown = payloads.channel_json(self.world, channel)
-        self._forget(channel)
-        name = "THREAD_DELETE" if channel.is_thread else "CHANNEL_DELETE"
-        self.gateway.send(name, shown, guild=channel.guild, intent=Intent.GUILDS)
-        self.world.changed()
-
-    def _forget(self, channel: Channel) -> None:
-        assert channel.guild is not None
-        del self.world.channels[channel.id], channel.guild.channels[channel.id]
-        for message in channel.messages.values():
-            message.deleted = True
-        self.world.removed_messages += channel.messages.values()
-
 
 def without_content(world: World, message: Message, shown: dict[str, Any]) -> dict[str, Any]:
     """A message as it is described to a bot that may not read it."""

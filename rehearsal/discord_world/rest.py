@@ -1,8 +1,7 @@
-"""The REST API over HTTP: finds the route, checks the token, applies faults, and keeps every call."""
+"""The REST API over HTTP: finds the route, checks the token, and keeps every call."""
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
 from collections.abc import Callable
@@ -17,7 +16,7 @@ from rehearsal.discord_world import (
     interaction_routes,
     message_routes,
 )
-from rehearsal.discord_world.calls import Call, Fault, generous
+from rehearsal.discord_world.calls import Call, generous
 from rehearsal.discord_world.errors import ApiError, no_such_route, unauthorized
 from rehearsal.discord_world.posting import Posting
 from rehearsal.discord_world.things import Attachment
@@ -28,11 +27,10 @@ WITHOUT_TOKEN = re.compile(r"/interactions/|/webhooks/\d+/")
 
 
 class Rest:
-    """Answers requests; `faults` is what is to go wrong."""
+    """Answers requests."""
 
     def __init__(self, fake: Posting) -> None:
         self._fake = fake
-        self.faults: list[Fault] = []
         tables = (channel_routes, command_routes, guild_routes, interaction_routes, message_routes)
         self._routes: list[tuple[str, str, re.Pattern[str], Handler]] = [
             (method, template, _compiled(template), handler)
@@ -45,27 +43,11 @@ class Rest:
         call = await self._read(request)
         self._fake.world.calls.append(call)
         handler = self._find(call)
-        fault = next((one for one in self.faults if one.meets(call)), None)
-        if fault is None:
-            return self._answer(call, handler)
-        fault.times -= 1
-        if fault.delay:
-            await asyncio.sleep(fault.delay)
-        if fault.applied:
-            self._answer(call, handler)
-        return self._go_wrong(request, call, fault, handler)
+        return await self.answer(request, call, handler)
 
-    def _go_wrong(self, request: web.Request, call: Call, fault: Fault, handler: Handler | None) -> web.StreamResponse:
-        if fault.drop:
-            call.status = 0
-            if request.transport is not None:
-                request.transport.abort()
-            return web.Response(status=500)
-        if fault.retry_after is not None:
-            return self._too_many(call, fault.retry_after, everywhere=fault.everywhere)
-        if fault.delay and fault.status == 0:
-            return self._answer(call, handler)
-        return self._respond(call, fault.status, {"message": fault.message, "code": fault.code})
+    async def answer(self, request: web.Request, call: Call, handler: Handler | None) -> web.StreamResponse:
+        """Carry out a request."""
+        return self.carried_out(call, handler)
 
     async def _read(self, request: web.Request) -> Call:
         call = Call(
@@ -105,7 +87,8 @@ class Rest:
                 return handler
         return None
 
-    def _answer(self, call: Call, handler: Handler | None) -> web.Response:
+    def carried_out(self, call: Call, handler: Handler | None) -> web.Response:
+        """What a route gives, or the refusal."""
         headers = generous(call, self._fake.world.clock.now())
         try:
             if (
@@ -117,20 +100,11 @@ class Rest:
                 raise no_such_route()
             body = handler(self._fake, call)
         except ApiError as error:
-            return self._respond(call, error.status, error.body(), headers)
-        return self._respond(call, 204 if body is None else 200, body, headers)
+            return self.respond(call, error.status, error.body(), headers)
+        return self.respond(call, 204 if body is None else 200, body, headers)
 
-    def _too_many(self, call: Call, wait: float, *, everywhere: bool) -> web.Response:
-        body = {
-            "message": "You are being rate limited.",
-            "retry_after": round(wait, 3),
-            "global": everywhere,
-            "code": 0,
-        }
-        headers = {"X-RateLimit-Scope": "user", "Retry-After": str(int(wait) + 1), "Via": "1.1 google"}
-        return self._respond(call, 429, body, headers)
-
-    def _respond(self, call: Call, status: int, body: Any, headers: dict[str, str] | None = None) -> web.Response:
+    def respond(self, call: Call, status: int, body: Any, headers: dict[str, str] | None = None) -> web.Response:
+        """Keep the answer of a call, and send it."""
         call.status, call.answer = status, body
         call.code = body.get("code", 0) if status >= 400 else 0
         self._fake.world.changed()

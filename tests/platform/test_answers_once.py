@@ -12,8 +12,8 @@ from sqlalchemy import func, select
 from adapters.chat.identity import ChatIdentity
 from adapters.chat.incoming import Incoming
 from adapters.storage.tables import events
-from rehearsal.discord_world import DiscordServer
 from tests import discord, telegram
+from tests.fakes.faulty_discord import FaultyDiscord
 from tests.fakes.faulty_telegram import FaultyTelegram
 from tests.feedback import shipped
 from tests.web import Browser, running
@@ -103,7 +103,7 @@ async def test_twenty_votes_on_telegram_count_once_a_question(tmp_path: Path) ->
 
 async def test_twenty_presses_on_discord_count_once_a_question(tmp_path: Path) -> None:
     """/feedback twenty times brings each of the five questions once; every row of buttons counts one press."""
-    async with DiscordServer() as fake:
+    async with FaultyDiscord() as fake:
         room = discord.Room(fake)
         async with discord.running(fake, tmp_path, sessions=EAGER) as bot:
             await discord.agreed(bot, room.anna, room.channel)

@@ -9,8 +9,8 @@ from adapters.chat.identity import ChatIdentity
 from adapters.chat.store import Kept
 from adapters.discord_adapter.contexts import PersonStore
 from benchmarks.discord_burst import Burst, rush
-from rehearsal.discord_world import DiscordServer
 from tests.discord import Room, agreed, running
+from tests.fakes.faulty_discord import FaultyDiscord
 from tests.platform.test_discord_crisis import URGENT
 
 CALLBACK = "/interactions/*/*/callback"
@@ -35,7 +35,7 @@ class NotingStore(PersonStore):
 
 async def test_no_turn_begins_while_an_acknowledgement_is_outstanding(tmp_path: Path) -> None:
     """Where one acknowledgement takes long, nobody's chat is even read from disk before Discord has all of them."""
-    async with DiscordServer() as fake:
+    async with FaultyDiscord() as fake:
         room = Room(fake)
         async with running(fake, tmp_path) as bot:
             for person in (room.anna, room.ben):
@@ -54,7 +54,7 @@ async def test_no_turn_begins_while_an_acknowledgement_is_outstanding(tmp_path: 
 
 async def test_in_a_rush_help_is_ephemeral_and_there_before_any_answer(tmp_path: Path) -> None:
     """Among many questions, whoever is in danger sees the crisis referral first and alone, and no thread is theirs."""
-    async with DiscordServer() as fake:
+    async with FaultyDiscord() as fake:
         room = Room(fake)
         async with running(fake, tmp_path) as bot:
             for person in (room.anna, room.ben):
@@ -73,7 +73,7 @@ async def test_in_a_rush_help_is_ephemeral_and_there_before_any_answer(tmp_path:
 
 async def test_an_acknowledgement_asks_for_nothing_back(tmp_path: Path) -> None:
     """Discord is not asked to describe the message that says "thinking": nobody reads it, and in a rush it costs time."""
-    async with DiscordServer() as fake:
+    async with FaultyDiscord() as fake:
         room = Room(fake)
         async with running(fake, tmp_path):
             asked = await room.anna.slash(room.channel, "ask", question="hello").acknowledged()

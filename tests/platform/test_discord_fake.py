@@ -13,7 +13,8 @@ import discord
 import pytest
 from discord import app_commands
 
-from rehearsal.discord_world import Channel, DiscordServer, Guild, Impossible, Permission, Person
+from rehearsal.discord_world import Channel, Guild, Impossible, Permission, Person
+from tests.fakes.faulty_discord import FaultyDiscord
 
 
 class Bot(discord.Client):
@@ -47,7 +48,7 @@ def client_options(more: dict[str, Any]) -> dict[str, Any]:
 class Room:
     """A guild with one channel and two people."""
 
-    def __init__(self, fake: DiscordServer) -> None:
+    def __init__(self, fake: FaultyDiscord) -> None:
         self.fake = fake
         self.anna: Person = fake.person("anna", locale="de")
         self.ben: Person = fake.person("ben")
@@ -61,18 +62,18 @@ class Room:
 
 
 @pytest.fixture
-async def fake() -> AsyncIterator[DiscordServer]:
-    async with DiscordServer() as server:
+async def fake() -> AsyncIterator[FaultyDiscord]:
+    async with FaultyDiscord() as server:
         yield server
 
 
 @pytest.fixture
-def room(fake: DiscordServer) -> Room:
+def room(fake: FaultyDiscord) -> Room:
     return Room(fake)
 
 
 @asynccontextmanager
-async def running(client: discord.Client, fake: DiscordServer, *, token: str | None = None) -> AsyncIterator[None]:
+async def running(client: discord.Client, fake: FaultyDiscord, *, token: str | None = None) -> AsyncIterator[None]:
     """A client from its being ready to its clean end; an error that ends it is raised here."""
     task = asyncio.create_task(client.start(token or fake.token))
     ready = asyncio.create_task(_ready(client))
@@ -100,7 +101,7 @@ def refused(error: pytest.ExceptionInfo[discord.HTTPException]) -> tuple[int, in
 # --- Gateway ----------------------------------------------------------------------------------------------------------
 
 
-async def test_a_client_becomes_ready_with_the_guilds_channels_and_roles(fake: DiscordServer, room: Room) -> None:
+async def test_a_client_becomes_ready_with_the_guilds_channels_and_roles(fake: FaultyDiscord, room: Room) -> None:
     """A client that identifies is told of every guild, and its intents are recorded."""
     bot = Bot()
     async with running(bot, fake):
@@ -111,7 +112,7 @@ async def test_a_client_becomes_ready_with_the_guilds_channels_and_roles(fake: D
     assert fake.gateway.identifies[0]["intents"] == bot.intents.value
 
 
-async def test_a_wrong_token_is_refused_by_rest_and_gateway(fake: DiscordServer) -> None:
+async def test_a_wrong_token_is_refused_by_rest_and_gateway(fake: FaultyDiscord) -> None:
     """REST answers a wrong token with 401, and the gateway closes with 4004."""
     with pytest.raises(discord.LoginFailure):
         async with running(Bot(), fake, token="wrong"):
@@ -123,7 +124,7 @@ async def test_a_wrong_token_is_refused_by_rest_and_gateway(fake: DiscordServer)
         assert (frame.type, socket.close_code) == (aiohttp.WSMsgType.CLOSE, 4004)
 
 
-async def test_a_dropped_connection_is_resumed_without_losing_events(fake: DiscordServer, room: Room) -> None:
+async def test_a_dropped_connection_is_resumed_without_losing_events(fake: FaultyDiscord, room: Room) -> None:
     """What people write while a connection is broken reaches the client once, after it resumed."""
     bot = Bot()
     async with running(bot, fake):
@@ -137,7 +138,7 @@ async def test_a_dropped_connection_is_resumed_without_losing_events(fake: Disco
     assert len(fake.gateway.identifies) == 1
 
 
-async def test_message_content_needs_the_intent(fake: DiscordServer, room: Room) -> None:
+async def test_message_content_needs_the_intent(fake: FaultyDiscord, room: Room) -> None:
     """Without the intent a message comes empty, except a direct one and one that mentions the bot."""
     bot = Bot(content=False)
     async with running(bot, fake):
@@ -151,7 +152,7 @@ async def test_message_content_needs_the_intent(fake: DiscordServer, room: Room)
 # --- Messages ---------------------------------------------------------------------------------------------------------
 
 
-async def test_a_message_longer_than_2000_characters_is_refused(fake: DiscordServer, room: Room) -> None:
+async def test_a_message_longer_than_2000_characters_is_refused(fake: FaultyDiscord, room: Room) -> None:
     """2001 characters are refused with 50035 and a tree that names the field; blanks alone are an empty message."""
     bot = Bot()
     async with running(bot, fake):
@@ -165,7 +166,7 @@ async def test_a_message_longer_than_2000_characters_is_refused(fake: DiscordSer
     assert refused(empty) == (400, 50006)
 
 
-async def test_only_allowed_mentions_notify(fake: DiscordServer, room: Room) -> None:
+async def test_only_allowed_mentions_notify(fake: FaultyDiscord, room: Room) -> None:
     """Content pings whom it mentions as far as allowed_mentions lets it, and nobody where it allows none."""
     team = fake.role(room.guild, "team", members=[room.ben], mentionable=True)
     text = f"@everyone {room.anna.mention} {team.mention}"
@@ -189,7 +190,7 @@ async def test_only_allowed_mentions_notify(fake: DiscordServer, room: Room) -> 
     }
 
 
-async def test_a_missing_permission_is_named_by_its_code(fake: DiscordServer, room: Room) -> None:
+async def test_a_missing_permission_is_named_by_its_code(fake: FaultyDiscord, room: Room) -> None:
     """A channel the bot cannot see gives 50001, a missing right 50013, and an unknown channel 10003."""
     bot = Bot()
     hidden = fake.text_channel(room.guild, "mods", private_to=[room.ben])
@@ -213,7 +214,7 @@ async def test_a_missing_permission_is_named_by_its_code(fake: DiscordServer, ro
     ]
 
 
-async def test_a_direct_message_can_be_refused(fake: DiscordServer, room: Room) -> None:
+async def test_a_direct_message_can_be_refused(fake: FaultyDiscord, room: Room) -> None:
     """The bot opens a direct conversation and writes; who takes no direct messages cannot be written to."""
     closed = fake.person("closed", accepts_dms=False)
     bot = Bot()
@@ -245,7 +246,7 @@ async def test_a_direct_message_can_be_refused(fake: DiscordServer, room: Room) 
         ),
     ],
 )
-async def test_wrong_commands_are_refused(fake: DiscordServer, wrong: dict[str, Any], named: str) -> None:
+async def test_wrong_commands_are_refused(fake: FaultyDiscord, wrong: dict[str, Any], named: str) -> None:
     """A command with a wrong name, description, translation or option is refused with 50035 at that place."""
     bot = Bot()
     async with bot:
@@ -258,7 +259,7 @@ async def test_wrong_commands_are_refused(fake: DiscordServer, wrong: dict[str, 
         assert fake.world.calls[-1].answer["errors"]["0"].keys() == {named}
 
 
-async def test_an_interaction_is_acknowledged_once_and_in_time(fake: DiscordServer, room: Room) -> None:
+async def test_an_interaction_is_acknowledged_once_and_in_time(fake: FaultyDiscord, room: Room) -> None:
     """A second acknowledgement gives 40060, one after three seconds 10062, and a webhook exists only after the first."""
     bot = Bot()
     codes: list[tuple[int, int]] = []
@@ -300,7 +301,7 @@ class Question(discord.ui.Modal, title="Your question"):
         await interaction.response.send_message(f"{self.text.value} / {self.country.component.value}", ephemeral=True)
 
 
-async def test_a_modal_is_opened_filled_in_and_sent(fake: DiscordServer, room: Room) -> None:
+async def test_a_modal_is_opened_filled_in_and_sent(fake: FaultyDiscord, room: Room) -> None:
     """A modal opens on a person's screen, checks what she fills in as Discord's app does, and is answered."""
     bot = Bot()
 
@@ -330,7 +331,7 @@ async def test_a_modal_is_opened_filled_in_and_sent(fake: DiscordServer, room: R
         [{"type": 2, "style": 1, "label": "x", "custom_id": "a"}],
     ],
 )
-async def test_wrong_components_are_refused(fake: DiscordServer, room: Room, components: list[dict[str, Any]]) -> None:
+async def test_wrong_components_are_refused(fake: FaultyDiscord, room: Room, components: list[dict[str, Any]]) -> None:
     """Too long labels and ids, ids used twice, too many buttons or rows, and bare buttons are refused with 50035."""
     bot = Bot()
     async with bot:
