@@ -133,8 +133,7 @@ class DiscordServer:
         self, guild: Guild, name: str, *, category: Channel | None = None, private_to: Sequence[Role | User] = ()
     ) -> Channel:
         """A new text channel; `private_to` hides it from all but some roles and users."""
-        channel = self._channel(guild, name, TEXT, category, private_to)
-        return channel
+        return self._channel(guild, name, TEXT, category, private_to)
 
     def _channel(
         self, guild: Guild, name: str, kind: int, parent: Channel | None, private_to: Sequence[Role | User] = ()
