@@ -22,7 +22,7 @@ Builder = Callable[[KnowledgeBase], Retriever]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Asked:
+class AskedQuestion:
     """One held-out question and the ids that were found for it, best first."""
 
     source: str
@@ -45,9 +45,9 @@ class Coverage:
     """What was asked of which sources, in the order of the knowledge base."""
 
     sources: tuple[str, ...]
-    asked: tuple[Asked, ...]
+    asked: tuple[AskedQuestion, ...]
 
-    def of(self, source: str) -> tuple[Asked, ...]:
+    def of(self, source: str) -> tuple[AskedQuestion, ...]:
         """The questions of one source."""
         return tuple(one for one in self.asked if one.source == source)
 
@@ -80,12 +80,12 @@ class Coverage:
         return tuple(one for one in self.sources if one not in found)
 
     @property
-    def wrong(self) -> tuple[Asked, ...]:
+    def wrong(self) -> tuple[AskedQuestion, ...]:
         """Questions that found other sources and not their own."""
         return tuple(one for one in self.asked if one.found and not one.hit)
 
     @property
-    def unanswered(self) -> tuple[Asked, ...]:
+    def unanswered(self) -> tuple[AskedQuestion, ...]:
         """Questions that found nothing."""
         return tuple(one for one in self.asked if not one.found)
 
@@ -108,7 +108,9 @@ def measure(
     return Coverage(sources=tuple(base.sources), asked=tuple(sorted(asked, key=lambda one: order[one.source])))
 
 
-def _fold(base: KnowledgeBase, build: Builder, fold: int, folds: int, step: Callable[[], None]) -> Iterator[Asked]:
+def _fold(
+    base: KnowledgeBase, build: Builder, fold: int, folds: int, step: Callable[[], None]
+) -> Iterator[AskedQuestion]:
     held = {
         source.id: [text for place, text in enumerate(source.questions) if place % folds == fold]
         for source in base.sources.values()
@@ -119,7 +121,7 @@ def _fold(base: KnowledgeBase, build: Builder, fold: int, folds: int, step: Call
     for source, questions in held.items():
         for question in questions:
             found = tuple(hit.source for hit in search.search(question, top=TOP))
-            yield Asked(source=source, question=question, found=found)
+            yield AskedQuestion(source=source, question=question, found=found)
             step()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from kb_tools.coverage import Asked, Coverage
+from kb_tools.coverage import AskedQuestion, Coverage
 from kb_tools.figures import Figures, SourceFigures
 
 NOTHING = "(nothing)"
@@ -48,7 +48,7 @@ def _rounded(share: float | None) -> float | None:
     return None if share is None else round(share, 4)
 
 
-def _asked(one: Asked) -> dict[str, Any]:
+def _asked(one: AskedQuestion) -> dict[str, Any]:
     return {"source": one.source, "question": one.question, "found": list(one.found)}
 
 
@@ -95,7 +95,7 @@ def figures_row(one: SourceFigures) -> str:
     return f"| {one.id} | {one.words} | {one.grade:.1f} | {'high' if one.high_stakes else ''} | {one.questions} |"
 
 
-def _found_row(asked: Sequence[Asked]) -> str:
+def _found_row(asked: Sequence[AskedQuestion]) -> str:
     return f" {sum(one.first == one.source for one in asked)} | {sum(one.hit for one in asked)} |"
 
 

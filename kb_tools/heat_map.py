@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from html import escape
 
-from kb_tools.coverage import Asked, Coverage
+from kb_tools.coverage import AskedQuestion, Coverage
 from kb_tools.coverage_report import NOTHING, sums
 
 _STYLE = """
@@ -76,7 +76,7 @@ def _lists(found: Coverage) -> Iterator[str]:
         yield f"<h2>{title}</h2><p>{escape(', '.join(sources)) or 'None.'}</p>"
 
 
-def _questions(title: str, asked: tuple[Asked, ...]) -> Iterator[str]:
+def _questions(title: str, asked: tuple[AskedQuestion, ...]) -> Iterator[str]:
     yield f"<h2>{title}</h2>"
     if not asked:
         yield "<p>None.</p>"

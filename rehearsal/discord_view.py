@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from rehearsal.discord_world import Message
-from rehearsal.discord_world.world import World
+from rehearsal.discord_world.world import DiscordWorld
 
 _MARK = re.compile(r"<(?:#|@!?|@&)(\d+)>")
 _TIME = re.compile(r"<t:\d+:t>")
@@ -15,7 +15,7 @@ _SPELLED = re.compile(r"\\([\\*_~`|\[\]#>+.-])")
 MOST_BUTTONS = 25
 
 
-def as_text(world: World, message: Message, *, changed: bool, numbered: bool) -> str:
+def as_text(world: DiscordWorld, message: Message, *, changed: bool, numbered: bool) -> str:
     """A message with its place and buttons; `numbered`: the buttons can be pressed now."""
     where = "direct message" if message.channel.guild is None else f"#{message.channel.name}"
     alone = ", only you see this" if message.ephemeral_for is not None else ""
@@ -27,7 +27,7 @@ def as_text(world: World, message: Message, *, changed: bool, numbered: bool) ->
     return "\n".join(line for line in lines if line)
 
 
-def _read(world: World, text: str) -> str:
+def _read(world: DiscordWorld, text: str) -> str:
     """A text as Discord's app shows it: names for ids, and no signs that only keep others from being markup."""
 
     def name(found: re.Match[str]) -> str:

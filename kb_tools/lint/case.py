@@ -8,12 +8,12 @@ from datetime import date
 
 from engine.knowledge.sheet import Sheet
 from engine.knowledge.source import Source
-from kb_tools.lint.finding import Finding, Severity
+from kb_tools.lint.finding import LintFinding, Severity
 from kb_tools.lint.limits import LintLimits
 
 
 @dataclass(frozen=True, kw_only=True)
-class Case:
+class LintedCase:
     """A source, its file, and what it is measured by. `english`: the grade and the word lists fit its language."""
 
     source: Source
@@ -22,17 +22,17 @@ class Case:
     today: date
     english: bool = True
 
-    def warning(self, check: str, line: int, problem: str, remedy: str | None = None) -> Finding:
+    def warning(self, check: str, line: int, problem: str, remedy: str | None = None) -> LintFinding:
         """A finding that wants a look."""
         return self._finding(Severity.WARNING, check, line, problem, remedy)
 
-    def error(self, check: str, line: int, problem: str, remedy: str | None = None) -> Finding:
+    def error(self, check: str, line: int, problem: str, remedy: str | None = None) -> LintFinding:
         """A finding that must be mended."""
         return self._finding(Severity.ERROR, check, line, problem, remedy)
 
-    def _finding(self, severity: Severity, check: str, line: int, problem: str, remedy: str | None) -> Finding:
+    def _finding(self, severity: Severity, check: str, line: int, problem: str, remedy: str | None) -> LintFinding:
         file = self.source.path
-        return Finding(check=check, severity=severity, file=file, line=line, problem=problem, remedy=remedy)
+        return LintFinding(check=check, severity=severity, file=file, line=line, problem=problem, remedy=remedy)
 
     @property
     def first_line(self) -> int:
@@ -40,5 +40,5 @@ class Case:
         return self.sheet.pieces[0].line if self.sheet.pieces else self.sheet.above + 1
 
 
-Check = Callable[[Case], Iterable[Finding]]
+Check = Callable[[LintedCase], Iterable[LintFinding]]
 """A check of one source by itself."""

@@ -9,12 +9,12 @@ from engine.knowledge.dangers import FILE, Danger, Dangers, differing, read_dang
 from engine.knowledge.directives import DirectiveKind
 from engine.knowledge.section import stretches
 from engine.text import grade, words
-from kb_tools.lint.case import Case
-from kb_tools.lint.finding import Finding, Severity
+from kb_tools.lint.case import LintedCase
+from kb_tools.lint.finding import LintFinding, Severity
 from kb_tools.lint.limits import LintLimits
 
 
-def emergency_first(case: Case) -> Iterator[Finding]:
+def emergency_first(case: LintedCase) -> Iterator[LintFinding]:
     """In a source that is presented in parts, no emergency stands behind a section that has none.
 
     Whoever stops after the first part has then seen it. What stands above the first section comes with any part.
@@ -35,7 +35,7 @@ def emergency_first(case: Case) -> Iterator[Finding]:
             calm = part.heading
 
 
-def table_of_dangers(base: KnowledgeBase, cases: Sequence[Case], limits: LintLimits) -> Iterator[Finding]:
+def table_of_dangers(base: KnowledgeBase, cases: Sequence[LintedCase], limits: LintLimits) -> Iterator[LintFinding]:
     """Every entry is included by some source, and the table is no harder to read than a source may be."""
     english = base.manifest.language.casefold().startswith("en")
     used = {one.value for case in cases for one in case.source.directives if one.kind is DirectiveKind.DANGER}
@@ -51,17 +51,17 @@ def table_of_dangers(base: KnowledgeBase, cases: Sequence[Case], limits: LintLim
             yield entry_fault(danger, problem, remedy)
 
 
-def entry_fault(danger: Danger, problem: str, remedy: str) -> Finding:
+def entry_fault(danger: Danger, problem: str, remedy: str) -> LintFinding:
     """An error at the line of an entry."""
     file, line = danger.path, danger.line
-    return Finding(check="danger", severity=Severity.ERROR, file=file, line=line, problem=problem, remedy=remedy)
+    return LintFinding(check="danger", severity=Severity.ERROR, file=file, line=line, problem=problem, remedy=remedy)
 
 
-def differing_dangers(base: KnowledgeBase) -> Iterator[Finding]:
+def differing_dangers(base: KnowledgeBase) -> Iterator[LintFinding]:
     """No knowledge base beside this one, in the same language, has other words for a danger of the same id."""
     for problem in differing((*tables_beside(base), base.dangers)):
         if problem.file == base.folder / FILE:
-            yield Finding.of(problem, base.folder, check="danger")
+            yield LintFinding.of(problem, base.folder, check="danger")
 
 
 def tables_beside(base: KnowledgeBase) -> Iterator[Dangers]:

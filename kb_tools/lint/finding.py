@@ -17,7 +17,7 @@ class Severity(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Finding:
+class LintFinding:
     """One thing to mend. `check` names what found it; `line` is 1-based."""
 
     check: str
@@ -29,7 +29,7 @@ class Finding:
     key: str | None = None
 
     @classmethod
-    def of(cls, error: ConfigurationError, folder: Path, *, check: str = "reading") -> Finding:
+    def of(cls, error: ConfigurationError, folder: Path, *, check: str = "reading") -> LintFinding:
         """What reading has found: always an error, and on line 1 where the whole file is meant."""
         file = Path(error.file) if error.file is not None else folder
         return cls(
@@ -42,7 +42,7 @@ class Finding:
             key=error.key,
         )
 
-    def softened(self) -> Finding:
+    def softened(self) -> LintFinding:
         """The same as a warning."""
         return replace(self, severity=Severity.WARNING)
 

@@ -20,9 +20,9 @@ from engine.knowledge.belongings import belongs, texts_of
 from engine.knowledge.sheet import Sheet, sheet_of
 from engine.knowledge.source import Source, assemble
 from engine.text import grade, words
-from kb_tools.lint.case import Case
+from kb_tools.lint.case import LintedCase
 from kb_tools.lint.danger_checks import differing_dangers, emergency_first, table_of_dangers
-from kb_tools.lint.finding import Finding, Severity
+from kb_tools.lint.finding import LintFinding, Severity
 from kb_tools.lint.limits import LintLimits
 from kb_tools.lint.prose_checks import PROSE_CHECKS, length, reading_grade
 from kb_tools.lint.question_checks import QUESTION_CHECKS, repeated_questions
@@ -39,7 +39,7 @@ CHECKED_KEY = {"questions": "questions", "copied": "questions", "references": "r
 class LintReport:
     """The findings by file and line, and what is counted without being a fault. `grade` is the mean, or None."""
 
-    findings: tuple[Finding, ...]
+    findings: tuple[LintFinding, ...]
     sources: int
     unreviewed: int
     grade: float | None
@@ -64,11 +64,11 @@ def lint(folder: Path, limits: LintLimits, today: date) -> LintReport:
     if base is None and faulty.sources:
         base = KnowledgeBase(folder=folder, manifest=Manifest(name=folder.name, title=folder.name), sources={})
         problems = [one for one in problems if one.file != folder]
-    found = [Finding.of(one, folder) for one in problems if not faulty.explains(one)]
+    found = [LintFinding.of(one, folder) for one in problems if not faulty.explains(one)]
     sources = [] if base is None else [*base.sources.values(), *faulty.sources.values()]
     mean = None if base is None else _mean_grade(base, limits)
     if base is not None:
-        found += [Finding.of(one, folder) for one in faulty.dead_links(base)]
+        found += [LintFinding.of(one, folder) for one in faulty.dead_links(base)]
         found += _findings(base, faulty, limits, today, mean)
     return LintReport(
         findings=tuple(sorted(found, key=lambda one: (str(one.file), one.line, one.check))),
@@ -125,9 +125,9 @@ class _Faulty:
 
 def _findings(
     base: KnowledgeBase, faulty: _Faulty, limits: LintLimits, today: date, mean: float | None
-) -> Iterator[Finding]:
+) -> Iterator[LintFinding]:
     cases = [
-        Case(source=one, sheet=sheet_of(one), limits=limits, today=today, english=_is_english(base))
+        LintedCase(source=one, sheet=sheet_of(one), limits=limits, today=today, english=_is_english(base))
         for one in (*base.sources.values(), *faulty.sources.values())
     ]
     softly = base.manifest.draft
@@ -148,14 +148,14 @@ def _findings(
     yield from _of_the_whole(base, limits, mean)
 
 
-def _of_the_whole(base: KnowledgeBase, limits: LintLimits, mean: float | None) -> Iterator[Finding]:
+def _of_the_whole(base: KnowledgeBase, limits: LintLimits, mean: float | None) -> Iterator[LintFinding]:
     manifest = base.folder / "manifest.yaml"
     place = manifest if manifest.exists() else base.folder
     if mean is not None and mean > limits.grade.mean:
         problem = f"The mean reading grade is {mean:.1f}, over {limits.grade.mean:g}."
-        yield Finding(check="grade", severity=Severity.WARNING, file=place, line=1, problem=problem)
+        yield LintFinding(check="grade", severity=Severity.WARNING, file=place, line=1, problem=problem)
     if base.manifest.draft:
-        yield Finding(
+        yield LintFinding(
             check="draft",
             severity=Severity.WARNING,
             file=manifest,
@@ -164,7 +164,7 @@ def _of_the_whole(base: KnowledgeBase, limits: LintLimits, mean: float | None) -
             remedy="Take out `draft` when somebody has.",
         )
     if foreign := sum(one.foreign for one in base.sources.values()):
-        yield Finding(
+        yield LintFinding(
             check="foreign",
             severity=Severity.WARNING,
             file=base.folder,

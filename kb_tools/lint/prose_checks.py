@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 
 from engine.text import fold, grade, words
-from kb_tools.lint.case import Case, Check
-from kb_tools.lint.finding import Finding
+from kb_tools.lint.case import Check, LintedCase
+from kb_tools.lint.finding import LintFinding
 
 # "It is common to feel low": here "it" points to nothing before it.
 _EMPTY_IT = re.compile(
@@ -26,7 +26,7 @@ _YEAR = re.compile(r"(?:19|20)\d\d")
 _CITED = re.compile(r"\w \((?:19|20)\d\d\)")
 
 
-def reading_grade(case: Case) -> Iterator[Finding]:
+def reading_grade(case: LintedCase) -> Iterator[LintFinding]:
     """No source is harder to read than the limit."""
     limit, text = case.limits.grade, case.source.prose
     if not case.english or len(words(text)) < limit.from_words or (found := grade(text)) <= limit.most:
@@ -40,7 +40,7 @@ def reading_grade(case: Case) -> Iterator[Finding]:
     )
 
 
-def length(case: Case) -> Iterator[Finding]:
+def length(case: LintedCase) -> Iterator[LintFinding]:
     """A source is neither too short to answer nor too long to be used whole."""
     count, limit = len(words(case.source.prose)), case.limits.words
     if not limit.holds(count):
@@ -48,7 +48,7 @@ def length(case: Case) -> Iterator[Finding]:
         yield case.warning("length", case.first_line, f"The text has {count} words, not {limit}.", remedy)
 
 
-def openings(case: Case) -> Iterator[Finding]:
+def openings(case: LintedCase) -> Iterator[LintFinding]:
     """No paragraph begins by pointing to the one before: each may be quoted by itself."""
     if not case.english:
         return
@@ -60,7 +60,7 @@ def openings(case: Case) -> Iterator[Finding]:
         yield case.warning("opening", piece.line, problem, "Name what is meant.")
 
 
-def figures(case: Case) -> Iterator[Finding]:
+def figures(case: LintedCase) -> Iterator[LintFinding]:
     """A number stands in one sentence with the authority that publishes it."""
     if not case.english:
         return
@@ -83,7 +83,7 @@ def figure_in(plain: str) -> str | None:
     return next((one[0] for one in _FIGURE.finditer(plain) if not _YEAR.fullmatch(one[0])), None)
 
 
-def _bodies(case: Case) -> Iterator[str]:
+def _bodies(case: LintedCase) -> Iterator[str]:
     """The names of the references' bodies, with what stands in parentheses as a name of its own."""
     for one in case.source.references:
         for name in re.split(r"[()]", one.body):

@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from rapidfuzz import fuzz, process
 
 from engine.text import STOP_WORDS, words
-from kb_tools.lint.case import Case, Check
-from kb_tools.lint.finding import Finding
+from kb_tools.lint.case import Check, LintedCase
+from kb_tools.lint.finding import LintFinding
 from kb_tools.lint.limits import LintLimits
 
 CONTENT_IN_COPY = 2
 """A run of words is a copy only with so many content words; "what can I do about" is everybody's."""
 
 
-def number_of_questions(case: Case) -> Iterator[Finding]:
+def number_of_questions(case: LintedCase) -> Iterator[LintFinding]:
     """A source has enough questions to be found by, and not so many that it draws those of others; so has a section."""
     count, limit = len(case.source.questions), case.limits.questions
     if not limit.holds(count):
@@ -31,7 +31,7 @@ def number_of_questions(case: Case) -> Iterator[Finding]:
             yield case.error("questions", case.sheet.key_line("sections", name), problem, remedy)
 
 
-def copied_questions(case: Case) -> Iterator[Finding]:
+def copied_questions(case: LintedCase) -> Iterator[LintFinding]:
     """No question takes its words from the text it is meant to find."""
     size = case.limits.copied_words
     own = set(_runs(words(f"{case.source.title}\n{case.source.prose}"), size))
@@ -62,7 +62,7 @@ QUESTION_CHECKS: tuple[Check, ...] = (number_of_questions, copied_questions)
 class _Asked:
     """A question with its words: in order, and sorted so that those in another order are like it."""
 
-    case: Case
+    case: LintedCase
     number: int
     words: tuple[str, ...]
     sorted_words: str
@@ -76,7 +76,7 @@ class _Asked:
         return f"{self.case.source.path.name}:{self.line}"
 
 
-def repeated_questions(cases: Sequence[Case], limits: LintLimits) -> Iterator[Finding]:
+def repeated_questions(cases: Sequence[LintedCase], limits: LintLimits) -> Iterator[LintFinding]:
     """No question stands twice, in two sources, two sections or one; the later one is reported.
 
     Case and punctuation make no other question. One that is only nearly the same is warned of.
@@ -96,7 +96,7 @@ def repeated_questions(cases: Sequence[Case], limits: LintLimits) -> Iterator[Fi
             yield one.case.warning("duplicate", one.line, problem, "Keep it where it is answered best.")
 
 
-def _all_asked(cases: Sequence[Case]) -> Iterator[_Asked]:
+def _all_asked(cases: Sequence[LintedCase]) -> Iterator[_Asked]:
     for case in cases:
         for number, question in enumerate(case.source.questions):
             found = tuple(word.replace("'", "") for word in words(question))

@@ -11,7 +11,7 @@ from typing import Any
 from engine.exceptions import ConfigurationError
 from engine.knowledge.belongings import belongs
 from engine.retrieval.synonyms import Synonyms
-from kb_tools.lint.finding import Finding
+from kb_tools.lint.finding import LintFinding
 from kb_tools.lint.limits import LintLimits
 from kb_tools.lint.lint import LintReport, lint
 
@@ -22,14 +22,14 @@ def lint_folder(folder: Path, limits: LintLimits) -> LintReport:
     return replace(report, findings=(*report.findings, *_synonyms(folder)))
 
 
-def _synonyms(folder: Path) -> Iterator[Finding]:
+def _synonyms(folder: Path) -> Iterator[LintFinding]:
     path = folder / "synonyms.yaml"
     if not belongs(path, folder):
         return
     try:
         Synonyms.load(path)
     except ConfigurationError as error:
-        yield Finding.of(error, path, check="synonyms")
+        yield LintFinding.of(error, path, check="synonyms")
 
 
 def lint_lines(report: LintReport) -> Iterator[str]:

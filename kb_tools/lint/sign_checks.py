@@ -20,9 +20,9 @@ from engine.knowledge.dangers import Danger, Dangers, HowFast
 from engine.knowledge.directives import danger_lines
 from engine.knowledge.section import Stretch, stretches
 from engine.text import STOP_WORDS, sentences, stem, stems, words
-from kb_tools.lint.case import Case
+from kb_tools.lint.case import LintedCase
 from kb_tools.lint.danger_checks import entry_fault
-from kb_tools.lint.finding import Finding
+from kb_tools.lint.finding import LintFinding
 from kb_tools.lint.limits import LintLimits
 
 LEAST_TELLING = 2
@@ -31,7 +31,7 @@ REACH = 5
 """How many words behind its verb a call for help says where it goes: "call your doctor or nurse"."""
 
 
-def signs_in_prose(base: KnowledgeBase, cases: Sequence[Case], limits: LintLimits) -> Iterator[Finding]:
+def signs_in_prose(base: KnowledgeBase, cases: Sequence[LintedCase], limits: LintLimits) -> Iterator[LintFinding]:
     """No prose calls for help at the sign of a danger that its section does not include.
 
     An error where the call has another threshold than the entry, else a warning.
@@ -43,7 +43,7 @@ def signs_in_prose(base: KnowledgeBase, cases: Sequence[Case], limits: LintLimit
                 yield from _in_section(case, part, table)
 
 
-def differing_signs(dangers: Dangers, limits: LintLimits) -> Iterator[Finding]:
+def differing_signs(dangers: Dangers, limits: LintLimits) -> Iterator[LintFinding]:
     """No two entries give the same sign another threshold."""
     signs = [(danger, sign, sorted(stems(sign))) for danger in dangers.entries.values() for sign in danger.entry.signs]
     for (one, sign, first), (other, again, second) in combinations(signs, 2):
@@ -150,7 +150,7 @@ class _Said:
     beside: tuple[str, ...]
 
 
-def _in_section(case: Case, part: Stretch, table: _Table) -> Iterator[Finding]:
+def _in_section(case: LintedCase, part: Stretch, table: _Table) -> Iterator[LintFinding]:
     included = {match[1] for match in danger_lines(part.body)}
     for said in _sentences(case, part):
         calls = [one for one in (said.sentence, *said.beside) if table.calls_for_help(one)]
@@ -174,7 +174,7 @@ def _names(sign: _Sign) -> str:
     return f"The text names a sign of {sign.danger.id!r} ({sign.words})"
 
 
-def _sentences(case: Case, part: Stretch) -> Iterator[_Said]:
+def _sentences(case: LintedCase, part: Stretch) -> Iterator[_Said]:
     first = part.line + case.sheet.above
     last = first + part.body.count("\n")
     pieces = [one for one in case.sheet.pieces if one.kind != "heading" and first <= one.line <= last]

@@ -13,8 +13,8 @@ from engine.knowledge.base import MEDIA_LIST, KnowledgeBase, MediaEntry
 from engine.knowledge.belongings import belongs
 from engine.knowledge.directives import DirectiveKind
 from engine.text import squash
-from kb_tools.lint.case import Case, Check
-from kb_tools.lint.finding import Finding, Severity
+from kb_tools.lint.case import Check, LintedCase
+from kb_tools.lint.finding import LintFinding, Severity
 
 UNREVIEWED = "none"
 PICTURES = frozenset((".png", ".jpg", ".jpeg", ".gif", ".webp"))
@@ -24,7 +24,7 @@ _LINK = re.compile(r"(!?)\[([^\[\]]*)\]\(<?([^()\s>]+)[^()]*\)")
 _ELSEWHERE = re.compile(r"[a-z][a-z0-9+.-]*:|#|//", re.I)
 
 
-def references(case: Case) -> Iterator[Finding]:
+def references(case: LintedCase) -> Iterator[LintFinding]:
     """A source names what it rests on, and nothing from the future."""
     if not case.source.references:
         line = case.sheet.key_line("references")
@@ -38,7 +38,7 @@ def references(case: Case) -> Iterator[Finding]:
             yield case.warning("references", line, f"The reference is of {one.year}, which has not begun yet.")
 
 
-def review(case: Case) -> Iterator[Finding]:
+def review(case: LintedCase) -> Iterator[LintFinding]:
     """A review has a date, and that is not too long ago; `none` is honest and no fault."""
     said = case.source.reviewed
     if said.strip().casefold() == UNREVIEWED:
@@ -64,7 +64,7 @@ def reviewed_on(said: str) -> date | None:
     return max(days, default=None)
 
 
-def links(case: Case) -> Iterator[Finding]:
+def links(case: LintedCase) -> Iterator[LintFinding]:
     """What a text links to exists, and no source sends its readers to itself."""
     for one in case.source.directives:
         if one.kind is DirectiveKind.MORE and one.value == case.source.id:
@@ -80,7 +80,7 @@ def links(case: Case) -> Iterator[Finding]:
 TRUST_CHECKS: tuple[Check, ...] = (references, review, links)
 
 
-def media(base: KnowledgeBase) -> Iterator[Finding]:
+def media(base: KnowledgeBase) -> Iterator[LintFinding]:
     """Every picture says in words what it shows, and some source shows it."""
     folder = base.folder / "media"
     path = base.folder / MEDIA_LIST
@@ -113,6 +113,6 @@ def _entries(path: Path) -> list[MediaEntry] | None:
         return None
 
 
-def _said(severity: Severity, file: Path, line: int, problem: str) -> Finding:
+def _said(severity: Severity, file: Path, line: int, problem: str) -> LintFinding:
     remedy = "Describe in `alt` what a reader who cannot see it needs to know." if "alternative" in problem else None
-    return Finding(check="media", severity=severity, file=file, line=line, problem=problem, remedy=remedy)
+    return LintFinding(check="media", severity=severity, file=file, line=line, problem=problem, remedy=remedy)

@@ -23,7 +23,7 @@ _RESERVED = frozenset(("readme",))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Draft:
+class SourceDraft:
     """A source to be. `topics` are the high-stakes topics found; `by_model`: a model drafted summary and questions."""
 
     id: str
@@ -68,7 +68,7 @@ def _one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-def draft_all(sections: Iterable[Section], stakes: Stakes) -> list[Draft]:
+def draft_all(sections: Iterable[Section], stakes: Stakes) -> list[SourceDraft]:
     """A draft for each section; ids are unique."""
     taken: set[str] = set(_RESERVED)
     drafts = []
@@ -76,7 +76,7 @@ def draft_all(sections: Iterable[Section], stakes: Stakes) -> list[Draft]:
         name = _free_id(section, taken)
         taken.add(name)
         drafts.append(
-            Draft(
+            SourceDraft(
                 id=name,
                 title=section.title,
                 summary=_summary(section),
@@ -119,7 +119,7 @@ def _shortened(text: str) -> str:
     return text[: text.rfind(" ", 0, LONGEST_LINE - 1)].rstrip(",;: ") + " …"
 
 
-def with_lay_words(draft: Draft, summary: Sequence[str], questions: Sequence[str]) -> Draft:
+def with_lay_words(draft: SourceDraft, summary: Sequence[str], questions: Sequence[str]) -> SourceDraft:
     """The draft with a model's summary and questions; its own summary where the model gave none."""
     return replace(draft, summary=tuple(summary) or draft.summary, questions=tuple(questions), by_model=True)
 

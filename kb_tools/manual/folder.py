@@ -11,7 +11,7 @@ import yaml
 
 from engine.exceptions import ConfigurationError
 from engine.knowledge.base import scan
-from kb_tools.manual.drafts import Draft
+from kb_tools.manual.drafts import SourceDraft
 
 
 def check_free(folder: Path, *, force: bool) -> None:
@@ -26,7 +26,7 @@ def check_free(folder: Path, *, force: bool) -> None:
         )
 
 
-def write_folder(folder: Path, drafts: Sequence[Draft], manifest: dict[str, object], origin: str) -> Path | None:
+def write_folder(folder: Path, drafts: Sequence[SourceDraft], manifest: dict[str, object], origin: str) -> Path | None:
     """Write into a temporary folder beside, check that it can be read, and rename it.
 
     Returns where the folder that was there before is kept, if it was not empty. Raises ConfigurationError.
@@ -46,7 +46,7 @@ def write_folder(folder: Path, drafts: Sequence[Draft], manifest: dict[str, obje
         shutil.rmtree(whole, ignore_errors=True)
 
 
-def _fill(whole: Path, drafts: Sequence[Draft], manifest: dict[str, object], origin: str) -> None:
+def _fill(whole: Path, drafts: Sequence[SourceDraft], manifest: dict[str, object], origin: str) -> None:
     written = yaml.safe_dump(manifest, allow_unicode=True, sort_keys=False, width=10_000)
     (whole / "manifest.yaml").write_text(written, encoding="utf-8")
     for draft in drafts:

@@ -11,7 +11,7 @@ from engine.exceptions import ConfigurationError
 from engine.models.calling import PromptedModel
 from engine.settings import Budget
 from engine.stakes import Stakes
-from kb_tools.manual.drafts import Draft, draft_all, slug
+from kb_tools.manual.drafts import SourceDraft, draft_all, slug
 from kb_tools.manual.file import read_documents
 from kb_tools.manual.folder import check_free, write_folder
 from kb_tools.manual.language import ENGLISH, UNKNOWN, guess
@@ -28,7 +28,7 @@ class Imported:
     """What was written where. `kept` is the folder that was there before, under its new name."""
 
     folder: Path
-    drafts: tuple[Draft, ...]
+    drafts: tuple[SourceDraft, ...]
     language: str
     warnings: tuple[str, ...]
     kept: Path | None

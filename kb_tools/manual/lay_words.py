@@ -12,7 +12,7 @@ from engine.models.calling import PromptedModel
 from engine.models.ledger import Ledger
 from engine.settings import Budget
 from kb_tools.manual.blocks import plain
-from kb_tools.manual.drafts import LONGEST_LINE, MOST_LINES, Draft, with_lay_words
+from kb_tools.manual.drafts import LONGEST_LINE, MOST_LINES, SourceDraft, with_lay_words
 
 GIVEN = frozenset(("sources",))
 """The variables that the prompt `import_source` may ask for."""
@@ -27,20 +27,20 @@ class ImportedSource(BaseModel):
 
 
 async def add_lay_words(
-    drafts: Sequence[Draft],
+    drafts: Sequence[SourceDraft],
     prompted: PromptedModel,
     *,
     budget: Budget,
     parallel: int,
     step: Callable[[], None] = lambda: None,
-) -> list[Draft]:
+) -> list[SourceDraft]:
     """Every draft with a model's summary and questions; a draft that the model fails on stays as it is.
 
     Raises ModelMisconfigured, since then no call would succeed.
     """
     gate = asyncio.Semaphore(parallel)
 
-    async def one(draft: Draft) -> Draft:
+    async def one(draft: SourceDraft) -> SourceDraft:
         async with gate:
             try:
                 variables = {"sources": [{"title": draft.title, "text": draft.text}]}

@@ -32,7 +32,7 @@ _HYPHEN = re.compile(r"(?<=[^\W\d_])[-\u00ad]$")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Line:
+class PdfLine:
     """A line of a page; `starts`: a new paragraph, by its distance from the one before. `page` and `size` in points."""
 
     text: str
@@ -84,7 +84,7 @@ def _check_ends(path: Path) -> None:
         )
 
 
-def _pages(pages: Sequence[Any], progress: Progress) -> list[list[Line]]:
+def _pages(pages: Sequence[Any], progress: Progress) -> list[list[PdfLine]]:
     from pdfminer.converter import PDFPageAggregator
     from pdfminer.layout import LAParams, LTTextBox
     from pdfminer.pdfinterp import PDFPageInterpreter, PDFResourceManager
@@ -101,17 +101,17 @@ def _pages(pages: Sequence[Any], progress: Progress) -> list[list[Line]]:
     return read
 
 
-def _lines(box: Sequence[Any], page: int) -> Iterator[Line]:
+def _lines(box: Sequence[Any], page: int) -> Iterator[PdfLine]:
     """The lines of a piece of text that the library holds together."""
     for place, line in enumerate(box):
         letters = [one for one in line if getattr(one, "fontname", "") and one.get_text().strip()]
         if letters:
             size = Counter(round(one.size, 1) for one in letters).most_common(1)[0][0]
             bold = all("bold" in one.fontname.casefold() for one in letters)
-            yield Line(text=" ".join(line.get_text().split()), size=size, bold=bold, starts=not place, page=page)
+            yield PdfLine(text=" ".join(line.get_text().split()), size=size, bold=bold, starts=not place, page=page)
 
 
-def _document(path: Path, title: str, pages: list[list[Line]]) -> Document:
+def _document(path: Path, title: str, pages: list[list[PdfLine]]) -> Document:
     letters = sum(char.isalpha() for page in pages for line in page for char in line.text)
     if letters < FEWEST_LETTERS:
         raise ConfigurationError(
@@ -126,7 +126,7 @@ def _document(path: Path, title: str, pages: list[list[Line]]) -> Document:
     return Document(title=named, blocks=tuple(_blocks(_without_margins(pages))), warnings=warnings)
 
 
-def _without_margins(pages: list[list[Line]]) -> list[Line]:
+def _without_margins(pages: list[list[PdfLine]]) -> list[PdfLine]:
     """The lines without page numbers and without those that stand at the border of half of the pages."""
     borders = Counter(
         key for page in pages for key in {_border_key(line) for line in (*page[:1], *page[-1:])} if len(pages) > 3
@@ -142,11 +142,11 @@ def _without_margins(pages: list[list[Line]]) -> list[Line]:
     ]
 
 
-def _border_key(line: Line) -> str:
+def _border_key(line: PdfLine) -> str:
     return re.sub(r"\d+", "#", line.text.casefold())
 
 
-def _blocks(lines: list[Line]) -> Iterator[Block]:
+def _blocks(lines: list[PdfLine]) -> Iterator[Block]:
     sizes: Counter[float] = Counter()
     for line in lines:
         sizes[line.size] += len(line.text)
@@ -162,7 +162,7 @@ def _blocks(lines: list[Line]) -> Iterator[Block]:
         yield from plain_blocks("\n\n".join(marked))
 
 
-def _level(line: Line, larger: Sequence[float], *, no_bold: bool) -> int:
+def _level(line: PdfLine, larger: Sequence[float], *, no_bold: bool) -> int:
     """1 to 6 for a heading, 0 for the rest."""
     count = len(words(line.text))
     if not count or count > 2 * LONGEST_HEADING:
@@ -173,7 +173,7 @@ def _level(line: Line, larger: Sequence[float], *, no_bold: bool) -> int:
     return min(6, len(larger) + 1) if line.bold and short and not no_bold and not _ITEM.match(line.text) else 0
 
 
-def _joined(lines: list[Line], heads: list[int]) -> Iterator[Block]:
+def _joined(lines: list[PdfLine], heads: list[int]) -> Iterator[Block]:
     """Lines into headings, items and paragraphs."""
     held, before, level = "", None, 0
     for line, head in zip(lines, heads, strict=True):
@@ -187,7 +187,7 @@ def _joined(lines: list[Line], heads: list[int]) -> Iterator[Block]:
         yield _block(held, level)
 
 
-def _begins(line: Line, before: Line, *, same: bool, heading: bool) -> bool:
+def _begins(line: PdfLine, before: PdfLine, *, same: bool, heading: bool) -> bool:
     """Whether a line begins a new block after the one before it."""
     if not same or any(re.match(r"#{1,6} ", one.text) for one in (line, before)) or _ITEM.match(line.text):
         return True

@@ -10,7 +10,7 @@ from rehearsal.discord_world.things import Attachment
 
 
 @dataclass(kw_only=True, eq=False)
-class Call:
+class RestCall:
     """One request to the REST API and the answer to it; `at` is the world's clock."""
 
     method: str
@@ -32,7 +32,7 @@ class Call:
         return self.body if isinstance(self.body, dict) else {}
 
 
-def generous(call: Call, now: float) -> dict[str, str]:
+def generous(call: RestCall, now: float) -> dict[str, str]:
     """The headers of a rate limit that nobody reaches."""
     bucket = hashlib.sha256(f"{call.method} {call.route}".encode()).hexdigest()[:32]
     return {

@@ -5,24 +5,24 @@ from __future__ import annotations
 from typing import Any
 
 from rehearsal.discord_world import errors, payloads
-from rehearsal.discord_world.calls import Call
+from rehearsal.discord_world.calls import RestCall
 from rehearsal.discord_world.errors import ApiError
 from rehearsal.discord_world.forms import ThreadForm, check
 from rehearsal.discord_world.permissions import Permission
-from rehearsal.discord_world.posting import Posting
+from rehearsal.discord_world.posting import Postings
 from rehearsal.discord_world.things import (
     TEXT,
 )
 from rehearsal.discord_world.world import as_id
 
 
-def typing(fake: Posting, call: Call) -> Any:
+def typing(fake: Postings, call: RestCall) -> Any:
     """Show that the bot is typing."""
     channel = fake.world.open_channel(call.params["channel_id"])
     fake.world.require(channel, Permission.SEND_MESSAGES_IN_THREADS if channel.is_thread else Permission.SEND_MESSAGES)
 
 
-def open_dm(fake: Posting, call: Call) -> Any:
+def open_dm(fake: Postings, call: RestCall) -> Any:
     """Open a direct conversation: with anybody, though sending to them may be refused."""
     user = fake.world.users.get(as_id(call.form["recipient_id"]))
     if user is None or user.bot:
@@ -30,7 +30,7 @@ def open_dm(fake: Posting, call: Call) -> Any:
     return payloads.channel_json(fake.world, fake.world.dm(user))
 
 
-def thread_of_message(fake: Posting, call: Call) -> Any:
+def thread_of_message(fake: Postings, call: RestCall) -> Any:
     """Start a thread from a message: one at most."""
     channel = fake.world.open_channel(call.params["channel_id"])
     message = fake.world.message(channel, call.params["message_id"])

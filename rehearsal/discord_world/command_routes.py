@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from rehearsal.discord_world import errors
-from rehearsal.discord_world.calls import Call
+from rehearsal.discord_world.calls import RestCall
 from rehearsal.discord_world.forms import check_command
-from rehearsal.discord_world.posting import Posting
+from rehearsal.discord_world.posting import Postings
 from rehearsal.discord_world.world import as_id
 
 MOST = 100
@@ -26,14 +26,14 @@ _UNSAID: dict[str, Any] = {
 }
 
 
-def _scope(fake: Posting, call: Call) -> tuple[int | None, dict[int, dict[str, Any]]]:
+def _scope(fake: Postings, call: RestCall) -> tuple[int | None, dict[int, dict[str, Any]]]:
     if as_id(call.params["application_id"]) != fake.world.bot.id:
         raise errors.ApiError(403, 20012, "You are not authorized to perform this action on this application")
     guild_id = fake.world.joined_guild(call.params["guild_id"]).id if "guild_id" in call.params else None
     return guild_id, fake.world.registered.setdefault(guild_id, {})
 
 
-def _put(fake: Posting, guild_id: int | None, commands: dict[int, dict[str, Any]], body: dict[str, Any]) -> Any:
+def _put(fake: Postings, guild_id: int | None, commands: dict[int, dict[str, Any]], body: dict[str, Any]) -> Any:
     """Keep a command; one of the same name and type is replaced and keeps its id."""
     same = [
         command_id
@@ -54,7 +54,7 @@ def _put(fake: Posting, guild_id: int | None, commands: dict[int, dict[str, Any]
     return stored
 
 
-def overwrite_commands(fake: Posting, call: Call) -> Any:
+def overwrite_commands(fake: Postings, call: RestCall) -> Any:
     """Replace all commands of a scope."""
     guild_id, commands = _scope(fake, call)
     wanted = call.body if isinstance(call.body, list) else []

@@ -27,7 +27,7 @@ from rehearsal.discord_world import payloads
 from rehearsal.discord_world.gateway import Gateway, Intent
 from rehearsal.discord_world.people import Person
 from rehearsal.discord_world.permissions import NOTHING, USUAL, Permission
-from rehearsal.discord_world.posting import Posting
+from rehearsal.discord_world.posting import Postings
 from rehearsal.discord_world.rest import API, Rest
 from rehearsal.discord_world.things import (
     CATEGORY,
@@ -40,7 +40,7 @@ from rehearsal.discord_world.things import (
     Role,
     User,
 )
-from rehearsal.discord_world.world import World
+from rehearsal.discord_world.world import DiscordWorld
 
 TOKEN = "MTAwMA.fake.token"
 
@@ -56,11 +56,11 @@ class DiscordServer:
 
     def __init__(self, *, token: str = TOKEN, shards: int = 1) -> None:
         self.token = token
-        self.world = World(token=token, shards=shards)
+        self.world = DiscordWorld(token=token, shards=shards)
         self.bot, self.clock, self.pings = self.world.bot, self.world.clock, self.world.pings
         self.interactions, self.registered = self.world.interactions, self.world.registered
         self.gateway = self.gateway_type(self.world)
-        self.posting = Posting(self.world, self.gateway)
+        self.posting = Postings(self.world, self.gateway)
         self.rest = self.rest_type(self.posting)
         self.owner = self.world.owner = self.person("operator")
 

@@ -16,7 +16,7 @@ from aiohttp import WSMsgType, web
 
 from rehearsal.discord_world import payloads
 from rehearsal.discord_world.things import Guild
-from rehearsal.discord_world.world import World
+from rehearsal.discord_world.world import DiscordWorld
 
 DISPATCH, HEARTBEAT, IDENTIFY, PRESENCE, RESUME, RECONNECT, INVALID, HELLO, ACK = 0, 1, 2, 3, 6, 7, 9, 10, 11
 WRONG_TOKEN, BAD_SEQUENCE, BAD_SHARD, BAD_INTENTS, DISALLOWED_INTENTS = 4004, 4007, 4010, 4013, 4014
@@ -46,7 +46,7 @@ class Link:
     socket: web.WebSocketResponse
     request: web.Request
     deflate: Any = None
-    session: Session | None = None
+    session: GatewaySession | None = None
     queue: asyncio.Queue[dict[str, Any] | int] = field(default_factory=asyncio.Queue)
     close_code: int | None = None
 
@@ -77,7 +77,7 @@ class Link:
 
 
 @dataclass(eq=False, kw_only=True)
-class Session:
+class GatewaySession:
     """A client's session: it outlives its links until it is ended, and remembers every event for a replay."""
 
     id: str
@@ -103,10 +103,10 @@ class Session:
 class Gateway:
     """All sessions and links of the one bot; `identifies` and `resumes` keep what clients sent."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: DiscordWorld) -> None:
         self.world = world
         self.links: list[Link] = []
-        self.sessions: dict[str, Session] = {}
+        self.sessions: dict[str, GatewaySession] = {}
         self.identifies: list[dict[str, Any]] = []
         self.resumes: list[dict[str, Any]] = []
         self.heartbeat_seconds = 41.25
@@ -183,7 +183,9 @@ class Gateway:
             link.close(code)
             return
         shard, shards = d.get("shard", [0, 1])
-        session = Session(id=secrets.token_hex(16), shard=shard, shards=shards, intents=Intent(d["intents"]), link=link)
+        session = GatewaySession(
+            id=secrets.token_hex(16), shard=shard, shards=shards, intents=Intent(d["intents"]), link=link
+        )
         self.sessions[session.id] = link.session = session
         guilds = [guild for guild in self.world.joined if session.wants(guild.id, Intent.NONE)]
         session.dispatch("READY", self._ready(session, guilds))
@@ -202,7 +204,7 @@ class Gateway:
             return BAD_INTENTS
         return DISALLOWED_INTENTS if Intent(intents) & PRIVILEGED & ~self.allowed_intents else None
 
-    def _ready(self, session: Session, guilds: list[Guild]) -> dict[str, Any]:
+    def _ready(self, session: GatewaySession, guilds: list[Guild]) -> dict[str, Any]:
         return {
             "v": 10,
             "user": payloads.user_json(self.world.bot)
@@ -216,7 +218,7 @@ class Gateway:
             "private_channels": [],
         }
 
-    def guild_create(self, guild: Guild, session: Session) -> dict[str, Any]:
+    def guild_create(self, guild: Guild, session: GatewaySession) -> dict[str, Any]:
         """A guild as a session is told of it."""
         with_members = Intent.GUILD_MEMBERS in session.intents
         return payloads.guild_create_json(self.world, guild, with_members=with_members)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from rehearsal.discord_world import errors, payloads
-from rehearsal.discord_world.calls import Call
-from rehearsal.discord_world.posting import Posting
+from rehearsal.discord_world.calls import RestCall
+from rehearsal.discord_world.posting import Postings
 from rehearsal.discord_world.world import as_id
 
 
-def application(fake: Posting, call: Call) -> Any:
+def application(fake: Postings, call: RestCall) -> Any:
     """The application."""
     return {
         "id": str(fake.world.bot.id),
@@ -32,17 +32,17 @@ def application(fake: Posting, call: Call) -> Any:
     }
 
 
-def myself(fake: Posting, call: Call) -> Any:
+def myself(fake: Postings, call: RestCall) -> Any:
     """The bot's own account."""
     return payloads.user_json(fake.world.bot) | {"verified": True, "mfa_enabled": True, "email": None, "flags": 0}
 
 
-def my_guilds(fake: Posting, call: Call) -> Any:
+def my_guilds(fake: Postings, call: RestCall) -> Any:
     """The guilds that the bot is in."""
     return [payloads.guild_json(one) | {"owner": False, "permissions": "0"} for one in fake.world.joined]
 
 
-def guild(fake: Posting, call: Call) -> Any:
+def guild(fake: Postings, call: RestCall) -> Any:
     """A guild."""
     found = fake.world.joined_guild(call.params["guild_id"])
     return payloads.guild_json(found) | {
@@ -51,13 +51,13 @@ def guild(fake: Posting, call: Call) -> Any:
     }
 
 
-def guild_channels(fake: Posting, call: Call) -> Any:
+def guild_channels(fake: Postings, call: RestCall) -> Any:
     """The channels of a guild, without threads."""
     found = fake.world.joined_guild(call.params["guild_id"])
     return [payloads.channel_json(fake.world, one) for one in found.channels.values() if not one.is_thread]
 
 
-def guild_member(fake: Posting, call: Call) -> Any:
+def guild_member(fake: Postings, call: RestCall) -> Any:
     """A member of a guild."""
     found = fake.world.joined_guild(call.params["guild_id"])
     user_id = as_id(call.params["user_id"])
@@ -68,7 +68,7 @@ def guild_member(fake: Posting, call: Call) -> Any:
     return payloads.member_json(found.members[user_id])
 
 
-def gateway_for_bot(fake: Posting, call: Call) -> Any:
+def gateway_for_bot(fake: Postings, call: RestCall) -> Any:
     """Where the gateway is, how many shards to run, and how many sessions may be started today."""
     used = len(fake.gateway.identifies)
     limit = {"total": 1000, "remaining": max(0, 1000 - used), "reset_after": 86_400_000, "max_concurrency": 1}

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from rehearsal.discord_world import errors, payloads
-from rehearsal.discord_world.calls import Call
+from rehearsal.discord_world.calls import RestCall
 from rehearsal.discord_world.forms import ChoicesForm, ModalForm, check, check_message
-from rehearsal.discord_world.posting import Posting
+from rehearsal.discord_world.posting import Postings
 from rehearsal.discord_world.things import (
     ACKNOWLEDGE_WITHIN,
     ANSWER,
@@ -37,7 +37,7 @@ ALLOWED = {
 }
 
 
-def acknowledge(fake: Posting, call: Call) -> Any:
+def acknowledge(fake: Postings, call: RestCall) -> Any:
     """The first answer to an interaction: once, and within three seconds."""
     interaction = fake.world.by_token.get(call.params["token"])
     if interaction is None or str(interaction.id) != call.params["interaction_id"]:
@@ -72,7 +72,7 @@ def _check_data(kind: int, data: dict[str, Any], *, files: int) -> None:
         check(ChoicesForm, data, "data")
 
 
-def _apply(fake: Posting, call: Call, interaction: Interaction, kind: int, data: dict[str, Any]) -> None:
+def _apply(fake: Postings, call: RestCall, interaction: Interaction, kind: int, data: dict[str, Any]) -> None:
     if kind in MESSAGES:
         interaction.original = fake.post(
             interaction.channel,
@@ -93,7 +93,7 @@ def _apply(fake: Posting, call: Call, interaction: Interaction, kind: int, data:
         interaction.modal = {**data, "components": payloads.numbered(data["components"])}
 
 
-def _callback_json(fake: Posting, interaction: Interaction, kind: int) -> dict[str, Any]:
+def _callback_json(fake: Postings, interaction: Interaction, kind: int) -> dict[str, Any]:
     about: dict[str, Any] = {"id": str(interaction.id), "type": interaction.type}
     answer: dict[str, Any] = {"interaction": about}
     message = interaction.original
@@ -106,11 +106,11 @@ def _callback_json(fake: Posting, interaction: Interaction, kind: int) -> dict[s
     return answer
 
 
-def _shown(fake: Posting, message: Message) -> dict[str, Any]:
+def _shown(fake: Postings, message: Message) -> dict[str, Any]:
     return payloads.message_json(fake.world, message)
 
 
-def _webhook(fake: Posting, call: Call) -> Interaction:
+def _webhook(fake: Postings, call: RestCall) -> Interaction:
     """The interaction of a webhook: it begins with a message as first answer and ends after fifteen minutes.
 
     Raises ApiError: 10015 where there is none (yet), 50027 when its time is over.
@@ -125,7 +125,7 @@ def _webhook(fake: Posting, call: Call) -> Interaction:
     return interaction
 
 
-def follow_up(fake: Posting, call: Call) -> Any:
+def follow_up(fake: Postings, call: RestCall) -> Any:
     """One more message; the first one after "thinking" takes that message's place and its being ephemeral or not."""
     interaction = _webhook(fake, call)
     check_message(call.form, files=len(call.files))
@@ -143,7 +143,7 @@ def _without_flag(body: dict[str, Any], flag: int) -> dict[str, Any]:
     return {**body, "flags": int(body.get("flags") or 0) & ~(flag | LOADING)}
 
 
-def _message(fake: Posting, call: Call) -> Message:
+def _message(fake: Postings, call: RestCall) -> Message:
     interaction = _webhook(fake, call)
     wanted = call.params["message_id"]
     known = [one for one in [interaction.original, *interaction.followups] if one is not None]
@@ -154,7 +154,7 @@ def _message(fake: Posting, call: Call) -> Message:
     return found
 
 
-def edit_reply(fake: Posting, call: Call) -> Any:
+def edit_reply(fake: Postings, call: RestCall) -> Any:
     """Change a message of an interaction."""
     message = _message(fake, call)
     check_message(call.form, files=len(call.files), new=message.loading)

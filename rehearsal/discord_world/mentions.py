@@ -6,12 +6,12 @@ import re
 
 from rehearsal.discord_world.permissions import Permission
 from rehearsal.discord_world.things import SUPPRESS_NOTIFICATIONS, Member, Message, User
-from rehearsal.discord_world.world import Ping, World
+from rehearsal.discord_world.world import DiscordWorld, Ping
 
 USER, ROLE, EVERYBODY = re.compile(r"<@!?(\d+)>"), re.compile(r"<@&(\d+)>"), re.compile(r"@(?:everyone|here)\b")
 
 
-def read_mentions(world: World, message: Message, *, pings_author: bool = True) -> list[Ping]:
+def read_mentions(world: DiscordWorld, message: Message, *, pings_author: bool = True) -> list[Ping]:
     """Set the mentions of a new message and return whom they notify.
 
     Mentions inside code marks count too: that is the stricter reading. `pings_author` is a person's choice when she
@@ -30,7 +30,7 @@ def read_mentions(world: World, message: Message, *, pings_author: bool = True) 
     return _notified(world, message, causes)
 
 
-def _read_everyone(world: World, message: Message, causes: dict[int, str], allowed: bool) -> None:
+def _read_everyone(world: DiscordWorld, message: Message, causes: dict[int, str], allowed: bool) -> None:
     message.mention_everyone = bool(EVERYBODY.search(message.content)) and allowed
     guild = message.channel.guild
     if message.mention_everyone and guild:
@@ -51,7 +51,7 @@ def _read_roles(message: Message, causes: dict[int, str], parse: set[str], power
             causes |= dict.fromkeys(holders, "role")
 
 
-def _read_users(world: World, message: Message, causes: dict[int, str], parse: set[str]) -> None:
+def _read_users(world: DiscordWorld, message: Message, causes: dict[int, str], parse: set[str]) -> None:
     chosen = (message.allowed_mentions or {}).get("users") or []
     for found in USER.findall(message.content):
         user = world.users.get(int(found))
@@ -65,7 +65,7 @@ def _add_user(message: Message, causes: dict[int, str], user: User, cause: str) 
     causes[user.id] = cause
 
 
-def _notified(world: World, message: Message, causes: dict[int, str]) -> list[Ping]:
+def _notified(world: DiscordWorld, message: Message, causes: dict[int, str]) -> list[Ping]:
     if message.ephemeral_for is not None or message.flags & SUPPRESS_NOTIFICATIONS:
         return []
     reached = [
@@ -76,7 +76,7 @@ def _notified(world: World, message: Message, causes: dict[int, str]) -> list[Pi
     return [Ping(user=user, message=message, cause=cause) for user, cause in reached]
 
 
-def is_for_bot(world: World, message: Message) -> bool:
+def is_for_bot(world: DiscordWorld, message: Message) -> bool:
     """Whether a bot without the intent may read a message: a direct one, its own, or one that mentions it."""
     return message.channel.guild is None or message.author is world.bot or world.bot in message.mentions
 

@@ -5,24 +5,24 @@ from __future__ import annotations
 from typing import Any
 
 from rehearsal.discord_world import errors, payloads
-from rehearsal.discord_world.calls import Call
+from rehearsal.discord_world.calls import RestCall
 from rehearsal.discord_world.errors import ApiError
 from rehearsal.discord_world.forms import check_message
 from rehearsal.discord_world.gateway import Intent
 from rehearsal.discord_world.permissions import Permission
-from rehearsal.discord_world.posting import Posting, without_content
+from rehearsal.discord_world.posting import Postings, without_content
 from rehearsal.discord_world.things import Channel, Message
 from rehearsal.discord_world.world import as_id
 
 
-def shown(fake: Posting, message: Message) -> dict[str, Any]:
+def shown(fake: Postings, message: Message) -> dict[str, Any]:
     """A message as REST gives it to this application."""
     body = payloads.message_json(fake.world, message)
     readable = Intent.MESSAGE_CONTENT in fake.gateway.allowed_intents
     return body if readable else without_content(fake.world, message, body)
 
 
-def create_message(fake: Posting, call: Call) -> Any:
+def create_message(fake: Postings, call: RestCall) -> Any:
     """Send a message as the bot."""
     channel = fake.world.open_channel(call.params["channel_id"])
     _require_sending(fake, channel, call)
@@ -31,7 +31,7 @@ def create_message(fake: Posting, call: Call) -> Any:
     return shown(fake, fake.post(channel, fake.world.bot, call.form, files=call.files, reply_to=reply_to))
 
 
-def _require_sending(fake: Posting, channel: Channel, call: Call) -> None:
+def _require_sending(fake: Postings, channel: Channel, call: RestCall) -> None:
     if channel.recipient is not None and not channel.recipient.accepts_dms:
         raise errors.cannot_reach_user()
     if channel.is_thread and channel.locked and not fake.world.may(fake.world.bot, channel, Permission.MANAGE_THREADS):
@@ -43,7 +43,7 @@ def _require_sending(fake: Posting, channel: Channel, call: Call) -> None:
         fake.world.require(channel, Permission.SEND_POLLS)
 
 
-def _replied(fake: Posting, channel: Channel, reference: dict[str, Any] | None) -> Message | None:
+def _replied(fake: Postings, channel: Channel, reference: dict[str, Any] | None) -> Message | None:
     if not reference:
         return None
     if not fake.world.may(fake.world.bot, channel, Permission.READ_MESSAGE_HISTORY):
@@ -56,7 +56,7 @@ def _replied(fake: Posting, channel: Channel, reference: dict[str, Any] | None) 
     return None
 
 
-def list_messages(fake: Posting, call: Call) -> Any:
+def list_messages(fake: Postings, call: RestCall) -> Any:
     """The latest messages of a channel, newest first; empty without the right to read history."""
     channel = fake.world.open_channel(call.params["channel_id"])
     limit = int(call.query.get("limit", 50))
@@ -66,19 +66,19 @@ def list_messages(fake: Posting, call: Call) -> Any:
     return [shown(fake, one) for one in reversed(found[-limit:])]
 
 
-def _existing(fake: Posting, call: Call) -> Message:
+def _existing(fake: Postings, call: RestCall) -> Message:
     channel = fake.world.open_channel(call.params["channel_id"])
     return fake.world.message(channel, call.params["message_id"])
 
 
-def get_message(fake: Posting, call: Call) -> Any:
+def get_message(fake: Postings, call: RestCall) -> Any:
     """One message."""
     channel = fake.world.open_channel(call.params["channel_id"])
     fake.world.require(channel, Permission.READ_MESSAGE_HISTORY)
     return shown(fake, _existing(fake, call))
 
 
-def edit_message(fake: Posting, call: Call) -> Any:
+def edit_message(fake: Postings, call: RestCall) -> Any:
     """Change a message of the bot's own."""
     message = _existing(fake, call)
     if message.author is not fake.world.bot:
@@ -91,7 +91,7 @@ def edit_message(fake: Posting, call: Call) -> Any:
     return shown(fake, fake.edit(message, call.form, files=call.files))
 
 
-def delete_message(fake: Posting, call: Call) -> Any:
+def delete_message(fake: Postings, call: RestCall) -> Any:
     """Delete a message: the bot's own, or anybody's with the right to manage messages."""
     message = _existing(fake, call)
     if message.author is not fake.world.bot:

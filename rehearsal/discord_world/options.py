@@ -7,7 +7,7 @@ from typing import Any
 from rehearsal.discord_world import payloads
 from rehearsal.discord_world.errors import Impossible
 from rehearsal.discord_world.things import Channel
-from rehearsal.discord_world.world import World
+from rehearsal.discord_world.world import DiscordWorld
 
 TYPES: dict[int, tuple[type, ...]] = {
     3: (str,),
@@ -58,7 +58,7 @@ def _check(option: dict[str, Any], value: Any) -> None:
             raise Impossible(f"The option {option['name']!r} takes {low} to {high}.")
 
 
-def resolved(world: World, things: list[Any]) -> dict[str, Any]:
+def resolved(world: DiscordWorld, things: list[Any]) -> dict[str, Any]:
     """The channels among some values, described."""
     shown: dict[str, dict[str, Any]] = {}
     for one in things:

@@ -19,7 +19,7 @@ from rehearsal.discord_world.things import (
     Role,
     User,
 )
-from rehearsal.discord_world.world import World
+from rehearsal.discord_world.world import DiscordWorld
 
 Json: TypeAlias = dict[str, Any]
 # What the stand-in does not model, as Discord describes it where there is none of it.
@@ -81,7 +81,7 @@ def role_json(guild: Guild, role: Role) -> Json:
     return shown | {"tags": {"bot_id": str(role.managed_by)}} if role.managed_by else shown
 
 
-def channel_json(world: World, channel: Channel) -> Json:
+def channel_json(world: DiscordWorld, channel: Channel) -> Json:
     """A channel, thread or direct conversation."""
     last = max(channel.messages, default=None)
     shown: Json = {"id": str(channel.id), "type": channel.type, "flags": 0, "last_message_id": last and str(last)}
@@ -113,7 +113,7 @@ def channel_json(world: World, channel: Channel) -> Json:
     return shown if channel.type == CATEGORY else shown | {"topic": None, "default_auto_archive_duration": 1440}
 
 
-def _thread_json(world: World, thread: Channel) -> Json:
+def _thread_json(world: DiscordWorld, thread: Channel) -> Json:
     said = sum(message.type == 0 and message.ephemeral_for is None for message in thread.messages.values())
     shown: Json = {
         "owner_id": str(thread.owner_id),
@@ -151,7 +151,7 @@ def guild_json(guild: Guild) -> Json:
     }
 
 
-def guild_create_json(world: World, guild: Guild, *, with_members: bool) -> Json:
+def guild_create_json(world: DiscordWorld, guild: Guild, *, with_members: bool) -> Json:
     """A guild as the gateway describes it: all channels, the threads the bot sees, and the bot as member."""
     everybody = list(guild.members.values())
     own = [member for member in everybody if with_members or member.user is world.bot]
@@ -172,7 +172,7 @@ def guild_create_json(world: World, guild: Guild, *, with_members: bool) -> Json
     }
 
 
-def message_json(world: World, message: Message, *, nested: bool = False) -> Json:
+def message_json(world: DiscordWorld, message: Message, *, nested: bool = False) -> Json:
     """A message as REST describes it."""
     shown: Json = {
         "id": str(message.id),
@@ -199,7 +199,7 @@ def message_json(world: World, message: Message, *, nested: bool = False) -> Jso
     return shown | _reference_json(world, message, nested) | _interaction_json(message)
 
 
-def _reference_json(world: World, message: Message, nested: bool) -> Json:
+def _reference_json(world: DiscordWorld, message: Message, nested: bool) -> Json:
     first = message.reply_to
     if first is None:
         return {}
@@ -229,7 +229,7 @@ def _interaction_json(message: Message) -> Json:
     }
 
 
-def attachment_json(world: World, channel: Channel, attachment: Attachment) -> Json:
+def attachment_json(world: DiscordWorld, channel: Channel, attachment: Attachment) -> Json:
     """A file; its address is one of the stand-in's."""
     url = f"{world.origin}/attachments/{channel.id}/{attachment.id}/{attachment.filename}"
     return {
@@ -242,7 +242,7 @@ def attachment_json(world: World, channel: Channel, attachment: Attachment) -> J
     }
 
 
-def poll_json(world: World, poll: Poll) -> Json:
+def poll_json(world: DiscordWorld, poll: Poll) -> Json:
     """A poll with its counts."""
     return {
         "question": {"text": poll.question},

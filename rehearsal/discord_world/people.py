@@ -11,7 +11,7 @@ from rehearsal.discord_world.errors import Impossible
 from rehearsal.discord_world.gateway import Intent
 from rehearsal.discord_world.options import filled_options, resolved, submitted
 from rehearsal.discord_world.permissions import Permission
-from rehearsal.discord_world.posting import Posting
+from rehearsal.discord_world.posting import Postings
 from rehearsal.discord_world.things import (
     AUTOCOMPLETE,
     COMMAND,
@@ -25,7 +25,7 @@ from rehearsal.discord_world.things import (
     parts_of,
     usable,
 )
-from rehearsal.discord_world.world import World
+from rehearsal.discord_world.world import DiscordWorld
 
 Place: TypeAlias = "Channel | Person"
 ATTACHMENT_LIMIT = 10 * 1024 * 1024
@@ -38,7 +38,7 @@ class Person(User):
     Everything raises Impossible for what Discord's app would not offer.
     """
 
-    fake: Posting = field(repr=False)
+    fake: Postings = field(repr=False)
 
     # --- Messages -----------------------------------------------------------------------------------------------------
 
@@ -220,7 +220,7 @@ class Person(User):
         return interaction
 
 
-def interaction_json(world: World, interaction: Interaction) -> dict[str, Any]:
+def interaction_json(world: DiscordWorld, interaction: Interaction) -> dict[str, Any]:
     """What the gateway tells the bot of an interaction."""
     channel, user = interaction.channel, interaction.user
     shown: dict[str, Any] = {

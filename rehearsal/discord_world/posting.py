@@ -6,7 +6,7 @@ from typing import Any
 
 from rehearsal.discord_world import payloads
 from rehearsal.discord_world.forms import flags_of, poll_of
-from rehearsal.discord_world.gateway import Gateway, Intent, Session
+from rehearsal.discord_world.gateway import Gateway, GatewaySession, Intent
 from rehearsal.discord_world.mentions import is_for_bot, member_of, read_mentions
 from rehearsal.discord_world.permissions import Permission
 from rehearsal.discord_world.things import (
@@ -20,15 +20,15 @@ from rehearsal.discord_world.things import (
     Message,
     User,
 )
-from rehearsal.discord_world.world import World
+from rehearsal.discord_world.world import DiscordWorld
 
 REPLY, SLASH_REPLY, THREAD_STARTER, MENU_REPLY = 19, 20, 21, 23
 
 
-class Posting:
+class Postings:
     """Changes messages and threads of a world, and tells whoever would be told."""
 
-    def __init__(self, world: World, gateway: Gateway) -> None:
+    def __init__(self, world: DiscordWorld, gateway: Gateway) -> None:
         self.world, self.gateway = world, gateway
 
     # --- Messages -----------------------------------------------------------------------------------------------------
@@ -136,7 +136,7 @@ class Posting:
         intent = Intent.GUILD_MESSAGES if message.channel.guild else Intent.DIRECT_MESSAGES
         self._send(message.channel, name, d, intent)
 
-    def event_json(self, message: Message, session: Session) -> dict[str, Any]:
+    def event_json(self, message: Message, session: GatewaySession) -> dict[str, Any]:
         """A message as the gateway describes it to one session."""
         shown = payloads.message_json(self.world, message) | _guild_id(message)
         member = member_of(message)
@@ -196,7 +196,7 @@ class Posting:
         self.world.changed()
 
 
-def without_content(world: World, message: Message, shown: dict[str, Any]) -> dict[str, Any]:
+def without_content(world: DiscordWorld, message: Message, shown: dict[str, Any]) -> dict[str, Any]:
     """A message as it is described to a bot that may not read it."""
     if is_for_bot(world, message):
         return shown

@@ -16,12 +16,12 @@ from rehearsal.discord_world import (
     interaction_routes,
     message_routes,
 )
-from rehearsal.discord_world.calls import Call, generous
+from rehearsal.discord_world.calls import RestCall, generous
 from rehearsal.discord_world.errors import ApiError, no_such_route, unauthorized
-from rehearsal.discord_world.posting import Posting
+from rehearsal.discord_world.posting import Postings
 from rehearsal.discord_world.things import Attachment
 
-Handler: TypeAlias = Callable[[Posting, Call], Any]
+Handler: TypeAlias = Callable[[Postings, RestCall], Any]
 API = "/api/v10"
 WITHOUT_TOKEN = re.compile(r"/interactions/|/webhooks/\d+/")
 
@@ -29,7 +29,7 @@ WITHOUT_TOKEN = re.compile(r"/interactions/|/webhooks/\d+/")
 class Rest:
     """Answers requests."""
 
-    def __init__(self, fake: Posting) -> None:
+    def __init__(self, fake: Postings) -> None:
         self._fake = fake
         tables = (channel_routes, command_routes, guild_routes, interaction_routes, message_routes)
         self._routes: list[tuple[str, str, re.Pattern[str], Handler]] = [
@@ -45,12 +45,12 @@ class Rest:
         handler = self._find(call)
         return await self.answer(request, call, handler)
 
-    async def answer(self, request: web.Request, call: Call, handler: Handler | None) -> web.StreamResponse:
+    async def answer(self, request: web.Request, call: RestCall, handler: Handler | None) -> web.StreamResponse:
         """Carry out a request."""
         return self.carried_out(call, handler)
 
-    async def _read(self, request: web.Request) -> Call:
-        call = Call(
+    async def _read(self, request: web.Request) -> RestCall:
+        call = RestCall(
             method=request.method,
             path=request.path.removeprefix(API),
             at=self._fake.world.clock.now(),
@@ -64,7 +64,7 @@ class Rest:
             call.body = json.loads(text) if text else None
         return call
 
-    async def _read_parts(self, request: web.Request, call: Call) -> None:
+    async def _read_parts(self, request: web.Request, call: RestCall) -> None:
         async for part in await request.multipart():
             if not isinstance(part, BodyPartReader):
                 continue
@@ -79,7 +79,7 @@ class Rest:
                 )
                 call.files.append(attachment)
 
-    def _find(self, call: Call) -> Handler | None:
+    def _find(self, call: RestCall) -> Handler | None:
         for method, template, pattern, handler in self._routes:
             found = pattern.fullmatch(call.path)
             if method == call.method and found:
@@ -87,7 +87,7 @@ class Rest:
                 return handler
         return None
 
-    def carried_out(self, call: Call, handler: Handler | None) -> web.Response:
+    def carried_out(self, call: RestCall, handler: Handler | None) -> web.Response:
         """What a route gives, or the refusal."""
         headers = generous(call, self._fake.world.clock.now())
         try:
@@ -103,7 +103,7 @@ class Rest:
             return self.respond(call, error.status, error.body(), headers)
         return self.respond(call, 204 if body is None else 200, body, headers)
 
-    def respond(self, call: Call, status: int, body: Any, headers: dict[str, str] | None = None) -> web.Response:
+    def respond(self, call: RestCall, status: int, body: Any, headers: dict[str, str] | None = None) -> web.Response:
         """Keep the answer of a call, and send it."""
         call.status, call.answer = status, body
         call.code = body.get("code", 0) if status >= 400 else 0

@@ -8,7 +8,7 @@ from typing import Any
 
 from rehearsal.discord_world.clock import Clock
 from rehearsal.discord_world.permissions import NOTHING, Permission
-from rehearsal.discord_world.waiting import Waiting
+from rehearsal.discord_world.waiting import Waiters
 
 TEXT, DM, CATEGORY = 0, 1, 4
 PUBLIC_THREAD, PRIVATE_THREAD = 11, 12
@@ -195,7 +195,7 @@ class Interaction:
     data: dict[str, Any]
     dispatched: float
     clock: Clock = field(repr=False)
-    waiting: Waiting = field(repr=False)
+    waiting: Waiters = field(repr=False)
     message: Message | None = None
     acknowledged_at: float | None = None
     answered_with: int | None = None

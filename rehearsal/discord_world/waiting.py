@@ -9,7 +9,7 @@ from typing import Any
 SOON, AGAIN = 0.002, 0.02
 
 
-class Waiting:
+class Waiters:
     """Conditions that tests wait for; all are looked at together, soon after each change and now and then besides.
 
     `last` tells the last calls, for whoever waited in vain.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rehearsal.discord_world import errors
-from rehearsal.discord_world.calls import Call
+from rehearsal.discord_world.calls import RestCall
 from rehearsal.discord_world.clock import Clock, Snowflakes
 from rehearsal.discord_world.permissions import EVERYBODY, IN_PRIVATE, NOTHING, Permission
 from rehearsal.discord_world.things import (
@@ -21,7 +21,7 @@ from rehearsal.discord_world.things import (
     Overwrite,
     User,
 )
-from rehearsal.discord_world.waiting import Waiting
+from rehearsal.discord_world.waiting import Waiters
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,7 +33,7 @@ class Ping:
     cause: str
 
 
-class World:
+class DiscordWorld:
     """What there is and what happened.
 
     `pings`: who was really notified; `calls`: the requests; `interactions`: what people used; `origin`: the server's
@@ -44,9 +44,9 @@ class World:
         self.token, self.shards = token, shards
         self.origin = self.gateway_url = ""
         self.clock = Clock()
-        self.waiting = Waiting(self._last_calls)
+        self.waiting = Waiters(self._last_calls)
         self.ids = Snowflakes(self.clock)
-        self.calls: list[Call] = []
+        self.calls: list[RestCall] = []
         self.pings: list[Ping] = []
         self.interactions: list[Interaction] = []
         self.by_token: dict[str, Interaction] = {}

@@ -12,8 +12,8 @@ Not modelled: formatting by `parse_mode` (recorded, the text stays as it is), gr
 flood limits, webhooks. Stricter than the real API: entities that cross are refused.
 """
 
-from rehearsal.telegram_world.server import TOKEN, Call, TelegramServer
+from rehearsal.telegram_world.server import TOKEN, TelegramServer
 from rehearsal.telegram_world.shown import Shown
 from rehearsal.telegram_world.world import Chat, NotPossible, Person
 
-__all__ = ["TOKEN", "Call", "Chat", "NotPossible", "Person", "Shown", "TelegramServer"]
+__all__ = ["TOKEN", "Chat", "NotPossible", "Person", "Shown", "TelegramServer"]

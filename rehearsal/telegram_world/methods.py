@@ -9,7 +9,7 @@ from rehearsal.telegram_world.keyboard import inline
 from rehearsal.telegram_world.params import Method, Params
 from rehearsal.telegram_world.refusal import bad
 from rehearsal.telegram_world.text import MAX_CAPTION, MAX_TEXT, checked, units
-from rehearsal.telegram_world.world import BOT_AS_SEEN, Chat, World
+from rehearsal.telegram_world.world import BOT_AS_SEEN, Chat, TelegramWorld
 
 MAX_ANSWER, MAX_QUESTION, MAX_OPTION, MAX_OPTIONS = 200, 300, 100, 12
 MAX_PHOTO_BYTES = 10 * 1024 * 1024
@@ -23,7 +23,7 @@ _IMAGES = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF8", b"RIFF", b"BM")
 class MessageMethods:
     """The methods on messages, by name. `tell` queues an update for the bot."""
 
-    def __init__(self, world: World, tell: Callable[[str, dict[str, Any]], None]) -> None:
+    def __init__(self, world: TelegramWorld, tell: Callable[[str, dict[str, Any]], None]) -> None:
         self.world, self.tell = world, tell
 
     def methods(self) -> dict[str, Method]:

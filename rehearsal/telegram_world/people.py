@@ -9,7 +9,7 @@ from typing import Any
 
 from rehearsal.telegram_world.keyboard import buttons
 from rehearsal.telegram_world.text import marked
-from rehearsal.telegram_world.world import BOT_AS_SEEN, Chat, NotPossible, Person, World
+from rehearsal.telegram_world.world import BOT_AS_SEEN, Chat, NotPossible, Person, TelegramWorld
 
 _MEDIA: dict[str, Callable[[str], dict[str, Any]]] = {
     "photo": lambda file: {"photo": [_file(file) | {"width": 90, "height": 90}]},
@@ -26,7 +26,7 @@ _MEDIA: dict[str, Callable[[str], dict[str, Any]]] = {
 class People:
     """The people's side of the fake. `tell` queues an update for the bot."""
 
-    def __init__(self, world: World, tell: Callable[[str, dict[str, Any]], None]) -> None:
+    def __init__(self, world: TelegramWorld, tell: Callable[[str, dict[str, Any]], None]) -> None:
         self.world, self._tell = world, tell
 
     # --- Who and where -----------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from typing import Any
 
 from rehearsal.telegram_world.params import Method, Params
 from rehearsal.telegram_world.refusal import bad
-from rehearsal.telegram_world.world import BOT, World
+from rehearsal.telegram_world.world import BOT, TelegramWorld
 
 MAX_COMMANDS, MAX_COMMAND, MAX_COMMAND_DESCRIPTION = 100, 32, 256
 MAX_DESCRIPTION, MAX_SHORT_DESCRIPTION = 512, 120
@@ -26,7 +26,7 @@ _SCOPES = {
 class ProfileMethods:
     """The methods on the bot's profile, by name."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: TelegramWorld) -> None:
         self.world = world
         self.commands: dict[tuple[str, str], list[dict[str, str]]] = {}
         self.texts: dict[tuple[str, str], str] = {}

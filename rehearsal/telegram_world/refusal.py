@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 
-class Refused(Exception):
+class BotApiRefusal(Exception):
     """A call that the API turns down; it becomes `{"ok": false, "error_code", "description", "parameters"}`."""
 
     def __init__(self, status: int, description: str, **parameters: Any) -> None:
@@ -18,16 +18,16 @@ class Refused(Exception):
         return body | ({"parameters": self.parameters} if self.parameters else {})
 
 
-def bad(description: str, **parameters: Any) -> Refused:
+def bad(description: str, **parameters: Any) -> BotApiRefusal:
     """400, for a request that makes no sense."""
-    return Refused(400, f"Bad Request: {description}", **parameters)
+    return BotApiRefusal(400, f"Bad Request: {description}", **parameters)
 
 
-def forbidden(description: str) -> Refused:
+def forbidden(description: str) -> BotApiRefusal:
     """403, for a chat that the bot may not write to."""
-    return Refused(403, f"Forbidden: {description}")
+    return BotApiRefusal(403, f"Forbidden: {description}")
 
 
-def conflict(description: str) -> Refused:
+def conflict(description: str) -> BotApiRefusal:
     """409, for two ways of getting updates at once."""
-    return Refused(409, f"Conflict: {description}")
+    return BotApiRefusal(409, f"Conflict: {description}")

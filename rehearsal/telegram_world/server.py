@@ -15,10 +15,10 @@ from rehearsal.telegram_world.methods import MessageMethods
 from rehearsal.telegram_world.params import Params, read
 from rehearsal.telegram_world.people import People
 from rehearsal.telegram_world.profile import ProfileMethods
-from rehearsal.telegram_world.refusal import Refused
+from rehearsal.telegram_world.refusal import BotApiRefusal
 from rehearsal.telegram_world.shown import Shown, shown
 from rehearsal.telegram_world.updates import Bell, Updates
-from rehearsal.telegram_world.world import World
+from rehearsal.telegram_world.world import TelegramWorld
 
 TOKEN = "7000000001:AAfake-token-of-the-loopback-server"
 MOST_BYTES = 50 * 1024 * 1024
@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Call:
+class BotApiCall:
     """One call of the bot. `at`: time.monotonic(), in seconds; `result`: what was answered, or the refusal."""
 
     number: int
@@ -48,13 +48,13 @@ class TelegramServer(People):
         self.token, self._port = token, port
         self._bell = Bell()
         self.updates = self.queue(self._bell)
-        super().__init__(World(), self.updates.tell)
+        super().__init__(TelegramWorld(), self.updates.tell)
         self.profile = ProfileMethods(self.world)
         messages = MessageMethods(self.world, self.updates.tell)
         methods = messages.methods() | self.profile.methods() | self.updates.methods()
         # The API does not mind how a method's name is written.
         self._methods = {name.lower(): (name, method) for name, method in methods.items()}
-        self._made: list[Call] = []
+        self._made: list[BotApiCall] = []
 
     def queue(self, bell: Bell) -> Updates:
         """The queue of what the bot is told."""
@@ -78,11 +78,11 @@ class TelegramServer(People):
 
     # --- What a test asks --------------------------------------------------------------------------------------------
 
-    def calls(self, method: str | None = None) -> list[Call]:
+    def calls(self, method: str | None = None) -> list[BotApiCall]:
         """The accepted calls in order; polls that brought and acknowledged nothing are left out."""
         return [call for call in self._made if call.ok and method in {None, call.method}]
 
-    def refusals(self, method: str | None = None) -> list[Call]:
+    def refusals(self, method: str | None = None) -> list[BotApiCall]:
         """The calls that were turned down, by the API's rules or by a fault."""
         return [call for call in self._made if not call.ok and method in {None, call.method}]
 
@@ -123,12 +123,12 @@ class TelegramServer(People):
         method = request.match_info["method"]
         if request.match_info["token"] != self.token:
             well_formed = re.fullmatch(r"\d+:[\w-]+", request.match_info["token"])
-            return _refusal(Refused(401, "Unauthorized") if well_formed else Refused(404, "Not Found"))
+            return _refusal(BotApiRefusal(401, "Unauthorized") if well_formed else BotApiRefusal(404, "Not Found"))
         params = Params(values={})
         try:
             params = await read(request)
             return await self.answer(request, method, params)
-        except Refused as refusal:
+        except BotApiRefusal as refusal:
             self.note(method, params, ok=False, result=refusal.body())
             return _refusal(refusal)
 
@@ -137,7 +137,7 @@ class TelegramServer(People):
         if method.lower() == "getupdates":
             return await self._get_updates(params)
         if method.lower() not in self._methods:
-            raise Refused(404, "Not Found: method not found")
+            raise BotApiRefusal(404, "Not Found: method not found")
         name, carry_out = self._methods[method.lower()]
         result = carry_out(params)
         self.note(name, params, ok=True, result=result)
@@ -157,7 +157,7 @@ class TelegramServer(People):
 
     def note(self, method: str, params: Params, *, ok: bool, result: Any) -> None:
         """Keep a call with its answer."""
-        call = Call(
+        call = BotApiCall(
             number=len(self._made) + 1,
             at=time.monotonic(),
             method=method,
@@ -169,7 +169,7 @@ class TelegramServer(People):
         self.keep(call)
         self._bell.ring()
 
-    def keep(self, call: Call) -> None:
+    def keep(self, call: BotApiCall) -> None:
         """Keep a call, before its answer leaves."""
         self._made.append(call)
 
@@ -178,8 +178,8 @@ class TelegramServer(People):
         return []
 
     async def _lost(self, request: web.Request) -> web.StreamResponse:
-        return _refusal(Refused(404, "Not Found"))
+        return _refusal(BotApiRefusal(404, "Not Found"))
 
 
-def _refusal(refusal: Refused) -> web.Response:
+def _refusal(refusal: BotApiRefusal) -> web.Response:
     return web.json_response(refusal.body(), status=refusal.status)

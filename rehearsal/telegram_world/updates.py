@@ -36,7 +36,7 @@ class Bell:
 
 
 @dataclass(kw_only=True, eq=False)
-class Pending:
+class PendingUpdate:
     """An update that was not acknowledged; `order` is the same for updates of one chat."""
 
     id: int
@@ -53,7 +53,7 @@ class Updates:
 
     def __init__(self, *, bell: Bell) -> None:
         self.bell = bell
-        self.pending: list[Pending] = []
+        self.pending: list[PendingUpdate] = []
         self.allowed: list[str] = []
         self._ids = itertools.count(300_000_001)
         self._poll: asyncio.Future[str] | None = None
@@ -63,7 +63,9 @@ class Updates:
         if kind in self.allowed or (not self.allowed and kind not in UNASKED):
             number = next(self._ids)
             chat = content.get("chat") or content.get("message", {}).get("chat") or {}
-            self._queue(Pending(id=number, body={"update_id": number, kind: content}, order=chat.get("id", number)))
+            self._queue(
+                PendingUpdate(id=number, body={"update_id": number, kind: content}, order=chat.get("id", number))
+            )
 
     def tell_raw(self, update: dict[str, Any] | str, *, as_is: bool = False) -> None:
         """Queues something that Telegram would not send. A dict gets an `update_id` unless `as_is`; text is sent as
@@ -71,9 +73,9 @@ class Updates:
         number = next(self._ids)
         if isinstance(update, dict) and not as_is:
             update = {"update_id": number, **update}
-        self._queue(Pending(id=number, body=update, order=number))
+        self._queue(PendingUpdate(id=number, body=update, order=number))
 
-    def _queue(self, pending: Pending) -> None:
+    def _queue(self, pending: PendingUpdate) -> None:
         self.pending.append(pending)
         self.bell.ring()
 
@@ -94,7 +96,7 @@ class Updates:
             self.bell.ring()
         return acknowledged
 
-    async def poll(self, params: Params) -> list[Pending] | str:
+    async def poll(self, params: Params) -> list[PendingUpdate] | str:
         """The second half: what is pending, waiting up to `timeout` seconds for the first.
 
         A text is to be sent as the whole body. Raises Refused when another poll takes over.
@@ -121,7 +123,7 @@ class Updates:
         finally:
             change.cancel()
 
-    def _batch(self, limit: int) -> list[Pending] | str:
+    def _batch(self, limit: int) -> list[PendingUpdate] | str:
         if self.pending and isinstance(broken := self.pending[0].body, str):
             del self.pending[0]
             return broken

@@ -89,7 +89,7 @@ class Chat:
 
 
 @dataclass
-class World:
+class TelegramWorld:
     """Everything there is. People and chats are found by id."""
 
     people: dict[int, Person] = field(default_factory=dict)

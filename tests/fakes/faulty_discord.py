@@ -10,12 +10,12 @@ from typing import Any
 from aiohttp import web
 
 from rehearsal.discord_world import payloads
-from rehearsal.discord_world.calls import Call
+from rehearsal.discord_world.calls import RestCall
 from rehearsal.discord_world.discord_server import DiscordServer
-from rehearsal.discord_world.gateway import INVALID, RECONNECT, Gateway, Intent, Session
+from rehearsal.discord_world.gateway import INVALID, RECONNECT, Gateway, GatewaySession, Intent
 from rehearsal.discord_world.people import Person
 from rehearsal.discord_world.permissions import NOTHING, Permission
-from rehearsal.discord_world.posting import Posting
+from rehearsal.discord_world.posting import Postings
 from rehearsal.discord_world.rest import Handler, Rest
 from rehearsal.discord_world.things import Channel, Guild, Member, Message, Overwrite, Role, User
 
@@ -36,7 +36,7 @@ class Fault:
     delay: float = 0.0
     applied: bool = False
 
-    def meets(self, call: Call) -> bool:
+    def meets(self, call: RestCall) -> bool:
         """Whether this fault is for a request."""
         return self.times > 0 and self.method in {"*", call.method} and matches(self.pattern, call.path)
 
@@ -77,18 +77,18 @@ class FaultyGateway(Gateway):
                     session.link.request.transport.abort()
                 session.link = None
 
-    def _chosen(self, shard: int | None) -> list[Session]:
+    def _chosen(self, shard: int | None) -> list[GatewaySession]:
         return [one for one in self.sessions.values() if shard is None or one.shard == shard]
 
 
 class FaultyRest(Rest):
     """REST with faults; `faults` is what is to go wrong."""
 
-    def __init__(self, fake: Posting) -> None:
+    def __init__(self, fake: Postings) -> None:
         super().__init__(fake)
         self.faults: list[Fault] = []
 
-    async def answer(self, request: web.Request, call: Call, handler: Handler | None) -> web.StreamResponse:
+    async def answer(self, request: web.Request, call: RestCall, handler: Handler | None) -> web.StreamResponse:
         fault = next((one for one in self.faults if one.meets(call)), None)
         if fault is None:
             return self.carried_out(call, handler)
@@ -99,7 +99,9 @@ class FaultyRest(Rest):
             self.carried_out(call, handler)
         return self._go_wrong(request, call, fault, handler)
 
-    def _go_wrong(self, request: web.Request, call: Call, fault: Fault, handler: Handler | None) -> web.StreamResponse:
+    def _go_wrong(
+        self, request: web.Request, call: RestCall, fault: Fault, handler: Handler | None
+    ) -> web.StreamResponse:
         if fault.drop:
             call.status = 0
             if request.transport is not None:
@@ -111,7 +113,7 @@ class FaultyRest(Rest):
             return self.carried_out(call, handler)
         return self.respond(call, fault.status, {"message": fault.message, "code": fault.code})
 
-    def _too_many(self, call: Call, wait: float, *, everywhere: bool) -> web.Response:
+    def _too_many(self, call: RestCall, wait: float, *, everywhere: bool) -> web.Response:
         body = {
             "message": "You are being rate limited.",
             "retry_after": round(wait, 3),
@@ -160,7 +162,7 @@ class FaultyDiscord(DiscordServer):
         guild.members.pop(self.bot.id)
         self.world.changed()
 
-    def calls(self, method: str = "*", pattern: str = "**") -> list[Call]:
+    def calls(self, method: str = "*", pattern: str = "**") -> list[RestCall]:
         """The requests to routes such as `/channels/*/messages`; `*` is one segment, `**` any number."""
         return [one for one in self.world.calls if method in {"*", one.method} and matches(pattern, one.path)]
 

@@ -18,7 +18,7 @@ from aiohttp import web
 from rehearsal.telegram_world.params import Method, Params
 from rehearsal.telegram_world.refusal import bad, conflict
 from rehearsal.telegram_world.server import TelegramServer
-from rehearsal.telegram_world.updates import Bell, Pending, Updates
+from rehearsal.telegram_world.updates import Bell, PendingUpdate, Updates
 from tests.fakes.telegram_faults import Fault, FaultScript
 
 __all__ = ["Fault", "FaultyTelegram"]
@@ -99,7 +99,7 @@ class PushedUpdates(Updates):
                 self._pushes.add(task)
                 task.add_done_callback(self._pushes.discard)
 
-    async def _push_one(self, session: aiohttp.ClientSession, one: Pending, webhook: Webhook) -> None:
+    async def _push_one(self, session: aiohttp.ClientSession, one: PendingUpdate, webhook: Webhook) -> None:
         headers = {"Content-Type": "application/json"}
         if webhook.secret:
             headers["X-Telegram-Bot-Api-Secret-Token"] = webhook.secret

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from rehearsal.telegram_world.refusal import Refused, forbidden
+from rehearsal.telegram_world.refusal import BotApiRefusal, forbidden
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -16,7 +16,7 @@ class Fault:
     `after` the call was carried out.
     """
 
-    refusal: Refused | None = None
+    refusal: BotApiRefusal | None = None
     status: int = 0
     page: str = ""
     drop: str = ""
@@ -27,7 +27,7 @@ class Fault:
         if not isinstance(retry_after, int):
             raise TypeError("Telegram gives retry_after in whole seconds.")
         words = f"Too Many Requests: retry after {retry_after}"
-        return Fault(refusal=Refused(429, words, retry_after=retry_after))
+        return Fault(refusal=BotApiRefusal(429, words, retry_after=retry_after))
 
     @staticmethod
     def blocked() -> Fault:
@@ -37,7 +37,7 @@ class Fault:
     @staticmethod
     def refused(status: int, description: str) -> Fault:
         """Any other refusal, in the API's form."""
-        return Fault(refusal=Refused(status, description))
+        return Fault(refusal=BotApiRefusal(status, description))
 
     @staticmethod
     def broken_gateway(status: int = 502) -> Fault:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from aiohttp import web
 
-from rehearsal.telegram_world.server import TOKEN, Call, TelegramServer
+from rehearsal.telegram_world.server import TOKEN, BotApiCall, TelegramServer
 from tests.fakes.telegram_control import control
 
 
@@ -33,7 +33,7 @@ class ControlledServer(TelegramServer):
     async def _control(self, request: web.Request) -> web.StreamResponse:
         return await control(self, request)
 
-    def keep(self, call: Call) -> None:
+    def keep(self, call: BotApiCall) -> None:
         super().keep(call)
         if call.ok and self._record is not None:
             # One short line, on disk before the bot hears of it: a test may kill either side at any moment.

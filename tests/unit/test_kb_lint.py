@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kb_tools.lint.finding import Finding, Severity
+from kb_tools.lint.finding import LintFinding, Severity
 from kb_tools.lint.limits import LintLimits
 from kb_tools.lint.lint import LintReport, lint
 from kb_tools.lint.prose_checks import figure_in
@@ -59,7 +59,7 @@ def linted(folder: Path, **files: str) -> LintReport:
     return lint(folder, LIMITS, TODAY)
 
 
-def only(report: LintReport) -> Finding:
+def only(report: LintReport) -> LintFinding:
     (found,) = report.findings
     return found
 
