@@ -19,8 +19,8 @@ PYTHON :=
 ARGS :=
 
 # The extras that the lock files cover.
-LOCKED := --extra openai --extra telegram --extra discord --extra web --extra postgres --extra import --extra reports \
-  --group build
+LOCKED := --extra openai --extra telegram --extra discord --extra web --extra postgres --extra import --extra rehearsal \
+  --extra reports --group build
 
 # What writes them, so that they come out alike for everybody.
 UV := 0.13.9

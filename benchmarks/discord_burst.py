@@ -25,12 +25,12 @@ from bots.chats import Chats
 from bots.compose import Application
 from bots.discord import discord_bot
 from bots.process import settle
-from bots.rehearsing.discord_world import Channel, DiscordServer, Interaction, Message, Permission, Person
-from bots.rehearsing.discord_world.discord_server import redirected
-from bots.rehearsing.discord_world.rest import API
 from bots.settings import CafiSettings, DiscordSettings, SessionSettings, SpendingSettings, StorageSettings
 from engine.models.protocol import Prompt
 from engine.models.scripted import ScriptedAnswer, ScriptedModel
+from rehearsal.discord_world import Channel, DiscordServer, Interaction, Message, Permission, Person
+from rehearsal.discord_world.discord_server import redirected
+from rehearsal.discord_world.rest import API
 
 ROOT = Path(__file__).resolve().parent.parent
 RIGHTS = (

@@ -26,7 +26,6 @@ from engine.judges.lexicon import Lexicon
 from engine.judges.protocol import ROLE_AND_TONE, SOURCE_FIDELITY, UNSUPPORTED_CLAIMS, Judge
 from engine.judges.student import SharpenedJudge, Student, StudentJudge
 from engine.knowledge.base import KnowledgeBase
-from engine.knowledge.limits import LintLimits
 from engine.language.phrases import Floor
 from engine.language.synonyms import Synonyms
 from engine.language.vectors import WordVectors, load_vectors
@@ -50,6 +49,7 @@ from engine.urgency.referral import Referrals, load_referrals
 
 if TYPE_CHECKING:
     from engine.prompts import Prompts, PromptTemplate
+    from kb_tools.lint.limits import LintLimits
 
 JUDGES = (SOURCE_FIDELITY, UNSUPPORTED_CLAIMS, ROLE_AND_TONE)
 
@@ -160,7 +160,7 @@ class Application(Parts):
     @cached_property
     def importer_prompt(self) -> PromptTemplate:
         """The prompt of `cafi kb import`."""
-        from bots.importing.lay_words import GIVEN
+        from kb_tools.manual.lay_words import GIVEN
 
         return self.prompts.get("import_source").expect(GIVEN)
 
@@ -199,6 +199,8 @@ class Application(Parts):
     @cached_property
     def lint_limits(self) -> LintLimits:
         """What sources are measured by."""
+        from kb_tools.lint.limits import LintLimits
+
         return LintLimits.load(self.settings.config_folder / "kb_lint.yaml")
 
     @cached_property

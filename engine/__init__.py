@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         CafiError,
         ConfigurationError,
         EventRefused,
+        KnowledgeBaseError,
         ModelDeclined,
         ModelError,
         ModelMisconfigured,
@@ -47,21 +48,28 @@ if TYPE_CHECKING:
     from engine.judges.signs import SignReader, Signs
     from engine.judges.student import SharpenedJudge, Student, StudentHead, StudentJudge, lesson_of, packed
     from engine.judges.support import SourceIndex, SupportMeasure, strange_words
-    from engine.knowledge.base import KnowledgeBase, Manifest, scan_knowledge
-    from engine.knowledge.belongings import belongs, picture_kind
-    from engine.knowledge.dangers import Dangers, conflicting_dangers
-    from engine.knowledge.facts import Fact, facts_of
-    from engine.knowledge.figures import Figures, SourceFigures
-    from engine.knowledge.finding import Finding
-    from engine.knowledge.limits import LintLimits
-    from engine.knowledge.lint import LintReport, lint
-    from engine.knowledge.source import Passage, Source
+    from engine.knowledge.base import (
+        MEDIA_LIST,
+        KnowledgeBase,
+        Manifest,
+        MediaEntry,
+        dead_links,
+        read_manifest,
+        scan_knowledge,
+    )
+    from engine.knowledge.belongings import belongs, picture_kind, texts_of
+    from engine.knowledge.dangers import DANGERS_FILE, Dangers, HowFast, KnownDanger, conflicting_dangers, read_dangers
+    from engine.knowledge.directives import DirectiveKind, danger_lines
+    from engine.knowledge.reference import Reference
+    from engine.knowledge.section import Stretch, stretches
+    from engine.knowledge.sheet import Sheet, sheet_of
+    from engine.knowledge.source import Passage, Source, assemble
     from engine.language.features import Features
     from engine.language.letters import words as head_words
     from engine.language.phrases import Floor
     from engine.language.spelling import ordinary_words
     from engine.language.synonyms import Synonyms
-    from engine.language.text import STOP_WORDS, clean, fold, grade, sentences, squash, stems, words
+    from engine.language.text import STOP_WORDS, clean, fold, grade, sentences, squash, stem, stems, words
     from engine.language.vectors import Floats, WordVectors, load_vectors, subject_lines, write_vectors
     from engine.memo import one_turn
     from engine.models.calling import PromptedModel
@@ -85,7 +93,6 @@ if TYPE_CHECKING:
         LlmRelevance,
     )
     from engine.reflection.protocol import Reflections
-    from engine.retrieval.coverage import Asked, Coverage, measure_coverage
     from engine.retrieval.embedding import EmbeddedSources, Embedder
     from engine.retrieval.fusion import EVIDENCE_NAMES
     from engine.retrieval.protocol import Hit, Retriever
@@ -172,9 +179,11 @@ __all__ = [
     "AGENT_GIVEN",
     "ASK_AGAIN_AFTER",
     "COMPLETENESS_GIVEN",
+    "DANGERS_FILE",
     "EVIDENCE_NAMES",
     "HEADS_FORMAT",
     "JUDGE_GIVEN",
+    "MEDIA_LIST",
     "NEED_GIVEN",
     "REFINER_GIVEN",
     "RELEVANCE_GIVEN",
@@ -187,7 +196,6 @@ __all__ = [
     "ActiveSource",
     "Agent",
     "AgentTask",
-    "Asked",
     "Assistant",
     "AssistantSettings",
     "Basis",
@@ -206,11 +214,11 @@ __all__ = [
     "ConfigurationError",
     "Conversation",
     "CountryContacts",
-    "Coverage",
     "Danger",
     "DangerAnswer",
     "Dangers",
     "Decision",
+    "DirectiveKind",
     "Disclaimer",
     "Draft",
     "EmbeddedSources",
@@ -218,13 +226,10 @@ __all__ = [
     "Engine",
     "EventRefused",
     "Explanation",
-    "Fact",
     "FastLayer",
     "Features",
-    "Figures",
     "Filter",
     "FilterPlan",
-    "Finding",
     "Finish",
     "Floats",
     "Floor",
@@ -233,18 +238,19 @@ __all__ = [
     "HeadsDescription",
     "Help",
     "Hit",
+    "HowFast",
     "Interval",
     "Judge",
     "Judgement",
     "Kind",
     "KnowledgeBase",
+    "KnowledgeBaseError",
+    "KnownDanger",
     "LayerResult",
     "Ledger",
     "Lexicon",
     "Limits",
     "LinearHead",
-    "LintLimits",
-    "LintReport",
     "LlmAgent",
     "LlmCompleteness",
     "LlmJudge",
@@ -253,6 +259,7 @@ __all__ = [
     "LlmRelevance",
     "LlmUrgency",
     "Manifest",
+    "MediaEntry",
     "Medium",
     "Message",
     "ModelCall",
@@ -277,6 +284,7 @@ __all__ = [
     "Purpose",
     "QuotingAgent",
     "Reading",
+    "Reference",
     "Referral",
     "ReferralTexts",
     "Referrals",
@@ -296,10 +304,10 @@ __all__ = [
     "Search",
     "SearchCompleteness",
     "SharpenedJudge",
+    "Sheet",
     "SignReader",
     "Signs",
     "Source",
-    "SourceFigures",
     "SourceIndex",
     "Stage",
     "StageRecord",
@@ -308,6 +316,7 @@ __all__ = [
     "StorageDamaged",
     "StorageError",
     "StorageUnavailable",
+    "Stretch",
     "Strict",
     "Student",
     "StudentHead",
@@ -330,23 +339,23 @@ __all__ = [
     "WordVectors",
     "active_after",
     "applicable",
+    "assemble",
     "belongs",
     "check_braces",
     "clean",
     "conflicting_dangers",
     "conversation_from_json",
     "conversation_to_json",
+    "danger_lines",
+    "dead_links",
     "disagreements",
-    "facts_of",
     "fold",
     "grade",
     "head_words",
     "lesson_of",
     "line_of",
-    "lint",
     "load_referrals",
     "load_vectors",
-    "measure_coverage",
     "messages_from",
     "named_in_braces",
     "one_turn",
@@ -356,6 +365,8 @@ __all__ = [
     "picture_kind",
     "private_sentences",
     "read_claims",
+    "read_dangers",
+    "read_manifest",
     "read_text",
     "read_yaml",
     "referral_faults",
@@ -363,11 +374,15 @@ __all__ = [
     "said_before",
     "scan_knowledge",
     "sentences",
+    "sheet_of",
     "split_sentences",
     "squash",
+    "stem",
     "stems",
     "strange_words",
+    "stretches",
     "subject_lines",
+    "texts_of",
     "topic_list",
     "wilson",
     "words",

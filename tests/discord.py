@@ -10,9 +10,10 @@ from typing import Any
 
 from adapters.discord_adapter.adapter import DiscordBot
 from bots.discord import discord_bot
-from bots.rehearsing.discord_world import Channel, DiscordServer, Guild, Interaction, Message, Permission, Person
 from bots.settings import DiscordSettings
 from engine.models.scripted import ScriptedModel
+from rehearsal.discord_world import Channel, Guild, Interaction, Message, Permission, Person
+from tests.fakes.faulty_discord import FaultyDiscord
 from tests.telegram import chats_in
 
 BEGIN = "I understand, begin"
@@ -30,7 +31,7 @@ NEEDED = (
 class Room:
     """A guild with a channel for questions, a moderators' channel and two members."""
 
-    def __init__(self, fake: DiscordServer, *, locale: str = "en-GB") -> None:
+    def __init__(self, fake: FaultyDiscord, *, locale: str = "en-GB") -> None:
         self.fake = fake
         self.anna: Person = fake.person("anna", locale=locale)
         self.ben: Person = fake.person("ben")
@@ -41,7 +42,7 @@ class Room:
 
 @asynccontextmanager
 async def running(
-    fake: DiscordServer,
+    fake: FaultyDiscord,
     folder: Path,
     model: ScriptedModel | None = None,
     *,
@@ -70,7 +71,7 @@ async def running(
             await task
 
 
-async def ready(fake: DiscordServer, bot: DiscordBot, task: asyncio.Task[None] | None = None) -> None:
+async def ready(fake: FaultyDiscord, bot: DiscordBot, task: asyncio.Task[None] | None = None) -> None:
     """The bot has registered its commands and looked for what it missed."""
     await fake.wait_for(lambda: bot.is_ready or (task is not None and task.done()), seconds=10)
     if task is not None and task.done():
@@ -93,6 +94,6 @@ async def answer_to(interaction: Interaction, *, number: int = 1) -> Message:
     return await interaction.reply(number=number, seconds=10)
 
 
-def pinged(fake: DiscordServer) -> list[object]:
+def pinged(fake: FaultyDiscord) -> list[object]:
     """Whom the bot has notified."""
     return [one for one in fake.pings if one.message.author is fake.bot]

@@ -13,10 +13,11 @@ from adapters.discord_adapter.moderation_gate import ModerationGate
 from adapters.moderation.moderation import Moderation
 from bots.chats import Chats
 from bots.discord import moderated_bot
-from bots.rehearsing.discord_world import DiscordServer, Interaction, Permission, Person
 from bots.settings import DiscordSettings, ModerationSettings
 from engine.models.scripted import ScriptedModel
+from rehearsal.discord_world import Interaction, Permission, Person
 from tests.discord import ANYWHERE, BEGIN, NEEDED, ready
+from tests.fakes.faulty_discord import FaultyDiscord
 from tests.team import knowledge_folder
 from tests.telegram import chats_in
 
@@ -24,7 +25,7 @@ from tests.telegram import chats_in
 class Community:
     """Anna and Ben ask; Mia has the moderators' role, Olaf may manage the server."""
 
-    def __init__(self, fake: DiscordServer, *, locale: str = "en-US") -> None:
+    def __init__(self, fake: FaultyDiscord, *, locale: str = "en-US") -> None:
         self.fake = fake
         self.sources: dict[str, str] = {}
         self.anna, self.ben = fake.person("anna", locale=locale), fake.person("ben")
@@ -91,4 +92,4 @@ async def agree(person: Person, place: Any) -> None:
     if isinstance(place, Person):  # where they are is asked once, where nobody else reads it
         pressed = person.press(await pressed.reply(), ANYWHERE)
     await pressed.reply(number=2)
-    await person.fake.settled()  # the consent is on disk
+    await person.fake.world.settled()  # the consent is on disk

@@ -11,10 +11,11 @@ from typing import Any
 from adapters.conversation.feedback_port import FeedbackPort
 from adapters.telegram_adapter.adapter import TelegramBot
 from bots.chats import Chats
-from bots.rehearsing.telegram_world import Person, Shown, TelegramServer
 from bots.settings import SessionSettings, StorageSettings, TelegramSettings, WebSettings
 from bots.telegram import telegram
 from engine.models.scripted import ScriptedModel
+from rehearsal.telegram_world import Person, Shown
+from tests.fakes.faulty_telegram import FaultyTelegram
 from tests.team import application, shipped_parts
 
 BEGIN = "I understand, begin"
@@ -46,7 +47,7 @@ def chats_in(
 
 @asynccontextmanager
 async def running(
-    fake: TelegramServer,
+    fake: FaultyTelegram,
     folder: Path,
     model: ScriptedModel | None = None,
     telegram_settings: Mapping[str, Any] | None = None,
@@ -69,7 +70,7 @@ async def running(
             await task
 
 
-async def agreed(fake: TelegramServer, person: Person, *, chat: Any = None) -> None:
+async def agreed(fake: FaultyTelegram, person: Person, *, chat: Any = None) -> None:
     """The person has read the disclaimer and agreed."""
     place = {} if chat is None else {"chat": chat}
     where = person if chat is None else chat
@@ -81,7 +82,7 @@ async def agreed(fake: TelegramServer, person: Person, *, chat: Any = None) -> N
     await fake.wait_for(lambda: len(fake.replies(where)) > before + 1)
 
 
-async def asked(fake: TelegramServer, person: Person, text: str, *, replies: int = 1, **place: Any) -> list[Shown]:
+async def asked(fake: FaultyTelegram, person: Person, text: str, *, replies: int = 1, **place: Any) -> list[Shown]:
     """What the bot answers to a message: so many replies. `place`: as of `write`."""
     before = _seen(fake, person, place)
     fake.write(person, text, **place)
@@ -89,7 +90,7 @@ async def asked(fake: TelegramServer, person: Person, text: str, *, replies: int
 
 
 async def pressed(
-    fake: TelegramServer, person: Person, message: Shown, button: str, *, replies: int = 1, **place: Any
+    fake: FaultyTelegram, person: Person, message: Shown, button: str, *, replies: int = 1, **place: Any
 ) -> list[Shown]:
     """What the bot answers to a button."""
     before = _seen(fake, person, place)
@@ -97,7 +98,7 @@ async def pressed(
     return await _new(fake, person, place, before, replies)
 
 
-async def quiet(fake: TelegramServer, bot: TelegramBot) -> None:
+async def quiet(fake: FaultyTelegram, bot: TelegramBot) -> None:
     """Everything that has been written is seen to."""
     await fake.wait_for(lambda: fake.pending() == 0)
     async with asyncio.timeout(10):
@@ -109,12 +110,12 @@ def texts(shown: Iterable[Shown]) -> list[str]:
     return [one.text for one in shown]
 
 
-def _seen(fake: TelegramServer, person: Person, place: Mapping[str, Any]) -> int:
+def _seen(fake: FaultyTelegram, person: Person, place: Mapping[str, Any]) -> int:
     return len(fake.replies(place.get("chat") or person))
 
 
 async def _new(
-    fake: TelegramServer, person: Person, place: Mapping[str, Any], before: int, replies: int
+    fake: FaultyTelegram, person: Person, place: Mapping[str, Any], before: int, replies: int
 ) -> list[Shown]:
     where = place.get("chat") or person
     await fake.wait_for(lambda: len(fake.replies(where)) >= before + replies)

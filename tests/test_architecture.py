@@ -12,14 +12,20 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-# The commands of `cafi eval`; only their functions import the laboratory.
-EVAL_COMMANDS = "bots/evaluating"
-PACKAGES = ("engine", "adapters", "evaluation", "bots", "benchmarks", "tests")
+# What only the functions of some commands import: the folder, and the modules of `bots` with those commands.
+AT_COMMAND = {
+    "evaluation": ("bots/evaluating",),
+    "kb_tools": ("bots/cli/kb.py", "bots/compose.py"),
+    "rehearsal": ("bots/cli/rehearse.py",),
+}
+PACKAGES = ("engine", "adapters", "evaluation", "kb_tools", "rehearsal", "bots", "benchmarks", "tests")
 MAY_IMPORT = {
     "engine": {"engine"},
     "adapters": {"adapters", "engine"},
     "evaluation": {"evaluation", "engine"},
-    "bots": {"bots", "adapters", "engine"},  # and evaluation, lazily: see below
+    "kb_tools": {"kb_tools", "engine"},
+    "rehearsal": {"rehearsal", "adapters", "engine"},
+    "bots": {"bots", "adapters", "engine"},  # and others at a command: see below
 }
 # From the bottom to the top. A module imports only from layers above it in this list, and from its own.
 ENGINE_ORDER = (
@@ -115,6 +121,12 @@ def place(path: Path, line: int) -> str:
     return f"{path.relative_to(ROOT)}:{line}"
 
 
+def commands_that_import(folder: str) -> list[Path]:
+    """The modules of `bots` whose functions import a folder that is for some commands only."""
+    places = [ROOT / place for place in AT_COMMAND.get(folder, ())]
+    return [path for path in files_of("bots") if any(one == path or one in path.parents for one in places)]
+
+
 @pytest.mark.parametrize("folder", MAY_IMPORT)
 def test_each_folder_imports_only_what_the_table_allows(folder: str) -> None:
     """No package of the house imports another one that the import table does not allow it."""
@@ -125,23 +137,24 @@ def test_each_folder_imports_only_what_the_table_allows(folder: str) -> None:
         for name, line in imported(parsed(path), path)
         if (top := name.partition(".")[0]) in PACKAGES
         and top not in allowed
-        and not (top == "evaluation" and (ROOT / EVAL_COMMANDS) in path.parents)
+        and not (folder == "bots" and path in commands_that_import(top))
     ]
     assert found == []
 
 
-def test_bots_import_the_laboratory_only_when_it_is_used() -> None:
-    """`bots` imports `evaluation` only inside functions of the eval commands."""
-    paths = files_of(EVAL_COMMANDS)
+@pytest.mark.parametrize("folder", AT_COMMAND)
+def test_bots_import_the_tools_only_when_they_are_used(folder: str) -> None:
+    """`bots` imports the laboratory, the rehearsal and the tools only inside functions of their commands."""
+    paths = commands_that_import(folder)
     eager = [
         f"{place(path, line)} imports {name}"
         for path in paths
         for node in at_import_time(parsed(path))
         if isinstance(node, ast.Import | ast.ImportFrom)
         for name, line in imported(node, path)
-        if name.partition(".")[0] == "evaluation"
+        if name.partition(".")[0] == folder
     ]
-    assert any(name.startswith("evaluation.") for path in paths for name, _ in imported(parsed(path), path))
+    assert any(name.startswith(f"{folder}.") for path in paths for name, _ in imported(parsed(path), path))
     assert eager == []
 
 

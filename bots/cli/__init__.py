@@ -11,12 +11,12 @@ import typer
 from bots.cli.discord import discord_app
 from bots.cli.feedback import feedback_app
 from bots.cli.kb import kb_app
+from bots.cli.rehearse import rehearse_app
 from bots.cli.secret import secret_app
 from bots.cli.telegram import telegram_app
 from bots.evaluating.commands import eval_app
 from bots.options import FAILED, AgentsOption, Config, Json, Kb, application, failing_calmly, print_json
 from bots.process import starting
-from bots.rehearse_commands import rehearse_app
 
 starting()
 app = typer.Typer(

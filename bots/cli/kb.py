@@ -5,11 +5,15 @@ from __future__ import annotations
 import asyncio
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from bots.options import FAILED, AgentsOption, Config, Json, Kb, application, failing_calmly, print_json
+
+if TYPE_CHECKING:
+    from bots.compose import Application
+    from kb_tools.manual.importer import ManualImporter
 
 Page = Annotated[
     Path | None,
@@ -26,7 +30,7 @@ def lint(config: Config = None, kb: Kb = None, agents: AgentsOption = None, as_j
     Example: cafi kb lint --kb knowledge_base/sleep
     """
     from bots.compose import kb_folder
-    from bots.linting import lint_document, lint_folder, lint_lines
+    from kb_tools.lint.report import lint_document, lint_folder, lint_lines
 
     with failing_calmly():
         running = application(config, kb, agents)
@@ -51,9 +55,9 @@ def search(
     Example: cafi kb search "do the pills make you fat" --top 3
     """
     from bots.compose import kb_folder
-    from bots.explaining import explanation_document, explanation_lines
     from engine.knowledge.base import KnowledgeBase
     from engine.language.text import clean
+    from kb_tools.explanation import explanation_document, explanation_lines
 
     with failing_calmly():
         running = application(config, kb, agents)
@@ -89,9 +93,9 @@ def show(
     Example: cafi kb show causes
     """
     from bots.compose import kb_folder
-    from bots.showing import listing, source_document, source_lines
     from engine.exceptions import ConfigurationError
     from engine.knowledge.base import KnowledgeBase
+    from kb_tools.listing import listing, source_document, source_lines
 
     with failing_calmly():
         base = KnowledgeBase.load(kb_folder(application(config, kb, agents)))
@@ -114,9 +118,9 @@ def stats(config: Config = None, kb: Kb = None, agents: AgentsOption = None, as_
     Example: cafi kb stats --kb knowledge_base/sleep
     """
     from bots.compose import kb_folder
-    from bots.counting import figures_document, figures_table
     from engine.knowledge.base import KnowledgeBase
-    from engine.knowledge.figures import Figures
+    from kb_tools.figures import Figures
+    from kb_tools.figures_report import figures_document, figures_table
 
     with failing_calmly():
         base = KnowledgeBase.load(kb_folder(application(config, kb, agents)))
@@ -139,10 +143,10 @@ def facts(
     Example: cafi kb facts --page docs/facts.md
     """
     from bots.compose import kb_folder
-    from bots.fact_table import fact_lines, fact_page, facts_document
     from bots.writing import write_part
     from engine.knowledge.base import KnowledgeBase
-    from engine.knowledge.facts import facts_of
+    from kb_tools.fact_table import fact_lines, fact_page, facts_document
+    from kb_tools.facts import facts_of
 
     with failing_calmly():
         base = KnowledgeBase.load(kb_folder(application(config, kb, agents)))
@@ -169,13 +173,13 @@ def coverage(
     Example: cafi kb coverage --html coverage.html
     """
     from bots.compose import kb_folder
-    from bots.covering import coverage_document, coverage_lines, coverage_page
-    from bots.heat_map import heat_map_page
     from bots.progress import progress
     from bots.writing import write_page, write_part
     from engine.knowledge.base import KnowledgeBase
-    from engine.knowledge.figures import Figures
-    from engine.retrieval.coverage import measure_coverage
+    from kb_tools.coverage import measure_coverage
+    from kb_tools.coverage_report import coverage_document, coverage_lines, coverage_page
+    from kb_tools.figures import Figures
+    from kb_tools.heat_map import heat_map_page
 
     with failing_calmly():
         running = application(config, kb, agents)
@@ -205,18 +209,33 @@ def import_manual(
 
     Example: cafi kb import manual.pdf --to knowledge_base/my_manual
     """
-    from bots.importing.manual import Imported, imported_document, imported_lines
-    from bots.importing.manual import import_manual as make_drafts
+    from kb_tools.manual.importer import Imported, imported_document, imported_lines
 
     target = to.resolve()
 
     async def run() -> Imported:
         running = application(config, None, agents)
         async with running.closing:
-            return await make_drafts(running, path, target, force=force)
+            return await manual_importer(running).run(path, target, force=force)
 
     with failing_calmly():
         found = asyncio.run(run())
         for warning in found.warnings:
             typer.echo(f"warning: {warning}", err=True)
         print_json(imported_document(found)) if as_json else typer.echo("\n".join(imported_lines(found)))
+
+
+def manual_importer(running: Application) -> ManualImporter:
+    """The importer, with the model where there is one. Raises ConfigurationError."""
+    from bots.progress import progress
+    from engine.models.calling import PromptedModel
+    from kb_tools.manual.importer import ManualImporter
+
+    model, settings = running.chat_model, running.settings
+    return ManualImporter(
+        stakes=running.stakes,
+        prompted=None if model is None else PromptedModel(model=model, template=running.importer_prompt),
+        budget=settings.budget,
+        parallel=settings.parallel,
+        progress=progress,
+    )

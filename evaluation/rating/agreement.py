@@ -6,11 +6,14 @@ defined: too few scores, or no variation at all, so that agreement by chance is 
 
 from __future__ import annotations
 
+from importlib import import_module
 from itertools import combinations
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+
+from engine.exceptions import ConfigurationError
 
 Scores: TypeAlias = NDArray[np.float64]
 Level = Literal["ordinal", "interval"]
@@ -49,15 +52,10 @@ def alpha(scores: Scores, level: Level) -> float | None:
     `ordinal` uses ranks only, `interval` the distances too. Units with fewer than two scores do not count.
     K. Krippendorff, "Computing Krippendorff's Alpha-Reliability", University of Pennsylvania, 2011.
     """
-    values, coincidences = _coincidences(scores)
-    totals = coincidences.sum(axis=1)
-    pairable = totals.sum()
-    if pairable < 2:
+    pairable = scores[:, (~np.isnan(scores)).sum(axis=0) >= 2]
+    if np.unique(pairable[~np.isnan(pairable)]).size < 2:
         return None
-    distances = _distances(values, totals, level)
-    observed = (coincidences * distances).sum() / pairable
-    expected = (np.outer(totals, totals) * distances).sum() / (pairable * (pairable - 1))
-    return None if expected == 0 else float(1 - observed / expected)
+    return float(_krippendorff().alpha(reliability_data=pairable, level_of_measurement=level))
 
 
 def within_one_point(scores: Scores) -> tuple[int, int]:
@@ -69,20 +67,10 @@ def within_one_point(scores: Scores) -> tuple[int, int]:
     return int((spread <= 1).sum()), columns.shape[1]
 
 
-def _coincidences(scores: Scores) -> tuple[Scores, Scores]:
-    """The values that occur, and how often each was given together with each, weighted by the scores of the unit."""
-    present = ~np.isnan(scores)
-    values = np.unique(scores[present])
-    counts = (scores[None, :, :] == values[:, None, None]).sum(axis=1).astype(np.float64)  # values × units
-    given = counts.sum(axis=0)
-    counts, given = counts[:, given >= 2], given[given >= 2]
-    weighted = counts / (given - 1)
-    return values, weighted @ counts.T - np.diag(weighted.sum(axis=1))
-
-
-def _distances(values: Scores, totals: Scores, level: Level) -> Scores:
-    if level == "interval":
-        return np.subtract.outer(values, values) ** 2
-    # The distance of two ranks is the number of scores between them, the two ends counted by half.
-    middle = np.cumsum(totals) - totals / 2
-    return np.subtract.outer(middle, middle) ** 2
+def _krippendorff() -> Any:
+    try:
+        return import_module("krippendorff")
+    except ImportError as error:
+        raise ConfigurationError(
+            "The package 'krippendorff' is not installed.", remedy="Install cafi[reports] to have ratings evaluated."
+        ) from error

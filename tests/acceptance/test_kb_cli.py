@@ -155,7 +155,7 @@ def test_coverage_says_where_its_page_cannot_be_written(folder: Path) -> None:
     assert "/nowhere/map.html" in done.stderr
 
 
-@pytest.mark.skipif(find_spec("pypdf") is None, reason="the extra `import` (pypdf) is not installed")
+@pytest.mark.skipif(find_spec("pdfminer") is None, reason="the extra `import` is not installed")
 def test_an_imported_pdf_can_be_linted_searched_and_shown(tmp_path: Path) -> None:
     """A PDF becomes a folder that lints without errors and answers a search."""
     sentence = "The dentist looks at your teeth and cleans them with care, so that they stay in your mouth. "

@@ -15,9 +15,9 @@ from typer.testing import CliRunner, Result
 
 from benchmarks.rig import mock_server
 from bots.cli import app
-from bots.rehearsing.discord_world import DiscordServer
-from bots.rehearsing.telegram_world import TelegramServer
 from tests.chromium import free_port
+from tests.fakes.faulty_discord import FaultyDiscord
+from tests.fakes.faulty_telegram import FaultyTelegram
 from tests.killing import Cafi, until
 from tests.platform.test_killing_web import served
 from tests.web import Browser
@@ -78,7 +78,7 @@ async def test_no_command_touches_the_keys_of_a_running_bot(tmp_path: Path, monk
             await anna.begin()
             before = keys(tmp_path)
             assert {"secret.json", "inbox.key"} <= set(before)
-            async with DiscordServer() as discord, TelegramServer() as telegram:
+            async with FaultyDiscord() as discord, FaultyTelegram() as telegram:
                 for name, value in (cafi.environment | _tokens(discord, telegram)).items():
                     monkeypatch.setenv(name, value)
                 done = {}
@@ -105,7 +105,7 @@ async def test_no_command_touches_the_keys_of_a_running_bot(tmp_path: Path, monk
     assert "could not be opened" not in cafi.log.read_text(encoding="utf-8")
 
 
-def _tokens(discord: DiscordServer, telegram: TelegramServer) -> dict[str, str]:
+def _tokens(discord: FaultyDiscord, telegram: FaultyTelegram) -> dict[str, str]:
     """So that the commands that look after accounts go as far as they can, and none waits for a model."""
     return {
         "CAFI_AGENTS": "builtin",

@@ -5,9 +5,9 @@ from __future__ import annotations
 from contextlib import AsyncExitStack
 from typing import Self
 
-from bots.rehearsing.discord_world import DiscordServer
 from tests.discord import ANYWHERE, BEGIN, Room, running
 from tests.drivers.private import PrivateDriver
+from tests.fakes.faulty_discord import FaultyDiscord
 
 BUTTONS = {"simpler": "Simpler", "shorter": "Shorter", "safe": "It was a question, I am safe"}
 
@@ -17,7 +17,7 @@ class DiscordDriver(PrivateDriver):
 
     async def __aenter__(self) -> Self:
         self._stack = AsyncExitStack()
-        self._fake = await self._stack.enter_async_context(DiscordServer())
+        self._fake = await self._stack.enter_async_context(FaultyDiscord())
         self._anna = Room(self._fake).anna
         self._bot = await self._stack.enter_async_context(running(self._fake, self.folder, self.model, **self.settings))
         return self

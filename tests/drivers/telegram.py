@@ -5,8 +5,8 @@ from __future__ import annotations
 from contextlib import AsyncExitStack
 from typing import Self
 
-from bots.rehearsing.telegram_world import TelegramServer
 from tests.drivers.private import PrivateDriver
+from tests.fakes.faulty_telegram import FaultyTelegram
 from tests.telegram import ANYWHERE, BEGIN, running
 
 
@@ -15,7 +15,7 @@ class TelegramDriver(PrivateDriver):
 
     async def __aenter__(self) -> Self:
         self._stack = AsyncExitStack()
-        self._fake = await self._stack.enter_async_context(TelegramServer())
+        self._fake = await self._stack.enter_async_context(FaultyTelegram())
         self._bot = await self._stack.enter_async_context(running(self._fake, self.folder, self.model, **self.settings))
         self._anna = self._fake.person("Anna")
         return self

@@ -12,7 +12,7 @@ from typing import Any
 
 import aiohttp
 
-from bots.rehearsing.telegram_world.server import TOKEN
+from rehearsal.telegram_world.server import TOKEN
 
 ROOT = Path(__file__).resolve().parents[2]
 

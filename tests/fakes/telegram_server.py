@@ -1,4 +1,4 @@
-"""Telegram's Bot API on the loopback address, as a process of its own; see `bots.rehearsing.telegram_world` for use in a test.
+"""Telegram's Bot API on the loopback address, as a process of its own; see `rehearsal.telegram_world` for use in a test.
 
     python -m tests.fakes.telegram_server --port 8081 --record calls.jsonl
 
@@ -9,12 +9,36 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import json
 import signal
+from dataclasses import asdict
 from pathlib import Path
 
-from bots.rehearsing.telegram_world.server import TOKEN, TelegramServer
+from aiohttp import web
 
-__all__ = ["TOKEN", "TelegramServer"]
+from rehearsal.telegram_world.server import TOKEN, BotApiCall, TelegramServer
+from tests.fakes.telegram_control import control
+
+
+class ControlledServer(TelegramServer):
+    """The stand-in with deeds by HTTP; each accepted call is written to `record` at once, a JSON object a line."""
+
+    def __init__(self, *, token: str, port: int, record: Path | None) -> None:
+        super().__init__(token=token, port=port)
+        self._record = record
+
+    def more_routes(self) -> list[web.RouteDef]:
+        return [web.post("/control/{deed}", self._control)]
+
+    async def _control(self, request: web.Request) -> web.StreamResponse:
+        return await control(self, request)
+
+    def keep(self, call: BotApiCall) -> None:
+        super().keep(call)
+        if call.ok and self._record is not None:
+            # One short line, on disk before the bot hears of it: a test may kill either side at any moment.
+            with self._record.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(asdict(call)) + "\n")
 
 
 async def serve(port: int, token: str, record: Path | None) -> None:
@@ -22,7 +46,7 @@ async def serve(port: int, token: str, record: Path | None) -> None:
     ended = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, ended.set)
-    async with TelegramServer(port=port, token=token, record=record) as server:
+    async with ControlledServer(port=port, token=token, record=record) as server:
         print(server.origin, flush=True)
         await ended.wait()
 

@@ -12,9 +12,9 @@ from sqlalchemy import func, select
 from adapters.conversation.incoming import Incoming
 from adapters.storage.identity import ChatIdentity
 from adapters.storage.tables import events
-from bots.rehearsing.discord_world import DiscordServer
-from bots.rehearsing.telegram_world import TelegramServer
 from tests import discord, telegram
+from tests.fakes.faulty_discord import FaultyDiscord
+from tests.fakes.faulty_telegram import FaultyTelegram
 from tests.feedback import shipped
 from tests.web import Browser, running
 
@@ -88,7 +88,7 @@ async def test_one_question_on_several_pages_counts_once(tmp_path: Path) -> None
 
 async def test_twenty_votes_on_telegram_count_once_a_question(tmp_path: Path) -> None:
     """/feedback twenty times brings each of the five questions once; every poll counts one vote."""
-    async with TelegramServer() as fake, telegram.running(fake, tmp_path, sessions=EAGER, real_feedback=True) as bot:
+    async with FaultyTelegram() as fake, telegram.running(fake, tmp_path, sessions=EAGER, real_feedback=True) as bot:
         anna = fake.person("Anna")
         await telegram.agreed(fake, anna)
         await telegram.asked(fake, anna, QUESTION)
@@ -103,7 +103,7 @@ async def test_twenty_votes_on_telegram_count_once_a_question(tmp_path: Path) ->
 
 async def test_twenty_presses_on_discord_count_once_a_question(tmp_path: Path) -> None:
     """/feedback twenty times brings each of the five questions once; every row of buttons counts one press."""
-    async with DiscordServer() as fake:
+    async with FaultyDiscord() as fake:
         room = discord.Room(fake)
         async with discord.running(fake, tmp_path, sessions=EAGER) as bot:
             await discord.agreed(bot, room.anna, room.channel)

@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from bots.rehearsing.telegram_world import TelegramServer
 from bots.settings import SpendingSettings
 from engine.models.protocol import Prompt
 from engine.models.scripted import ScriptedModel
+from tests.fakes.faulty_telegram import FaultyTelegram
 from tests.team import ACCEPT, CALM, CHIEF_ACCEPT, CITED
 from tests.telegram import agreed, running
 
@@ -30,7 +30,7 @@ def numbered(prompt: Prompt) -> Mapping[str, Any]:
 async def test_a_burst_is_answered_in_order_and_a_flood_delays_nobody(tmp_path: Path) -> None:
     """Two hundred messages of forty chats get their answers in order, whole; who floods is told once, and helped."""
     model = ScriptedModel(numbered, latency=0.05)
-    async with TelegramServer() as fake, running(fake, tmp_path, model) as bot:
+    async with FaultyTelegram() as fake, running(fake, tmp_path, model) as bot:
         people = [fake.person(f"P{number}") for number in range(CHATS)]
         flooder = fake.person("Flood")
         for person in (*people, flooder):
@@ -64,7 +64,7 @@ async def test_one_slow_turn_delays_no_other_chat(tmp_path: Path) -> None:
                 await stuck.wait()
             return await super().complete(prompt, ledger)
 
-    async with TelegramServer() as fake, running(fake, tmp_path, Stuck(numbered)) as bot:
+    async with FaultyTelegram() as fake, running(fake, tmp_path, Stuck(numbered)) as bot:
         anna, bert = fake.person("Anna"), fake.person("Bert")
         for person in (anna, bert):
             await agreed(fake, person)
@@ -84,7 +84,7 @@ async def test_at_the_days_limit_the_bot_quotes_says_so_once_and_goes_back_the_n
     model = ScriptedModel(numbered)
     spending = SpendingSettings(tokens_a_day=1)
     quoting = "For today I can only quote my texts word for word."
-    async with TelegramServer() as fake:
+    async with FaultyTelegram() as fake:
         anna = fake.person("Anna")
 
         async def asked(number: int) -> str:

@@ -19,8 +19,9 @@ from adapters.storage.identity import ChatIdentity
 from adapters.storage.sealing import Secret
 from adapters.storage.tables import chats, inbox, polls
 from bots.logs import set_up_log
-from bots.rehearsing.telegram_world import Fault, Person, TelegramServer
 from engine.exceptions import SealBroken
+from rehearsal.telegram_world import Person
+from tests.fakes.faulty_telegram import Fault, FaultyTelegram
 from tests.team import scripted
 from tests.telegram import agreed, running
 
@@ -88,7 +89,7 @@ def said_by(dice: random.Random) -> str:
     return f"{dice.choice(WORDS)} i cant sleep {dice.choice(WORDS)} {dice.randrange(10**9, 10**10)}"
 
 
-async def conversation(fake: TelegramServer, people: list[Person], dice: random.Random, rounds: int) -> list[str]:
+async def conversation(fake: FaultyTelegram, people: list[Person], dice: random.Random, rounds: int) -> list[str]:
     """People write, press, command; the network breaks in between."""
     said = []
     for _ in range(rounds):
@@ -124,7 +125,7 @@ async def test_nothing_of_a_long_conversation_can_be_found(
     set_up_log("DEBUG")
     caplog.set_level(logging.DEBUG)
     sessions = {"messages_a_minute": 1000}
-    async with TelegramServer() as fake, running(fake, tmp_path, model, sessions=sessions) as bot:
+    async with FaultyTelegram() as fake, running(fake, tmp_path, model, sessions=sessions) as bot:
         caplog.clear()
         people = [
             fake.person(name, username=f"user_{dice.randrange(10**11)}", language=dice.choice(("en", "de", "nb", "fr")))
@@ -171,7 +172,7 @@ PURPOSES = ("state", "waiting", "poll", "chat", "asked", "")
 
 async def test_the_database_with_the_secret_alone_opens_nothing(tmp_path: Path) -> None:
     """With every key that the code can derive from secret and database, no state and no poll opens; with the id it does."""
-    async with TelegramServer() as fake, running(fake, tmp_path) as bot:
+    async with FaultyTelegram() as fake, running(fake, tmp_path) as bot:
         people = [fake.person(name) for name in NAMES[:2]]
         for person in people:
             await agreed(fake, person)

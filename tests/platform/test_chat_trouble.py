@@ -18,8 +18,9 @@ from adapters.storage.database import Database
 from adapters.storage.identity import ChatIdentity
 from adapters.storage.tables import chats, inbox, outbox
 from adapters.telegram_adapter.adapter import TelegramBot
-from bots.rehearsing.telegram_world import Person, TelegramServer
 from engine.exceptions import StorageError
+from rehearsal.telegram_world import Person
+from tests.fakes.faulty_telegram import FaultyTelegram
 from tests.team import scripted
 from tests.telegram import agreed, running
 
@@ -84,7 +85,7 @@ async def test_while_nothing_can_be_stored_people_get_a_calm_word_and_later_thei
     tmp_path: Path, trouble: Callable[..., Iterator[str]], caplog: pytest.LogCaptureFixture
 ) -> None:
     """Nothing is acknowledged that is not stored, urgent messages get the referral at once, and all are answered after."""
-    async with TelegramServer() as fake, running(fake, tmp_path) as bot:
+    async with FaultyTelegram() as fake, running(fake, tmp_path) as bot:
         pragma(bot.store.database, "busy_timeout=50")
         bot.dispatch.retry.seconds = 0.05
         anna, bert, cleo = fake.person("Anna"), fake.person("Bert"), fake.person("Cleo")
@@ -122,7 +123,7 @@ async def test_a_long_trouble_makes_nobody_wait_longer_and_fills_no_log(
         await _short(seconds, stopping)
 
     monkeypatch.setattr("adapters.telegram_adapter.polling.wait", noted)
-    async with TelegramServer() as fake, running(fake, tmp_path) as bot:
+    async with FaultyTelegram() as fake, running(fake, tmp_path) as bot:
         pragma(bot.store.database, "busy_timeout=10")
         anna = fake.person("Anna")
         await agreed(fake, anna)
@@ -138,7 +139,7 @@ async def test_a_long_trouble_makes_nobody_wait_longer_and_fills_no_log(
 async def test_retries_of_a_batch_do_not_use_up_a_chats_minute(tmp_path: Path) -> None:
     """A message that is tried twenty times in trouble counts once against the chat's limit."""
     sessions = {"messages_a_minute": 4}
-    async with TelegramServer() as fake, running(fake, tmp_path, sessions=sessions) as bot:
+    async with FaultyTelegram() as fake, running(fake, tmp_path, sessions=sessions) as bot:
         anna = fake.person("Anna")
         await agreed(fake, anna)
         with read_only(bot, tmp_path):
@@ -153,7 +154,7 @@ async def test_retries_of_a_batch_do_not_use_up_a_chats_minute(tmp_path: Path) -
 
 async def test_trouble_after_a_message_was_taken_costs_nobody_an_answer(tmp_path: Path) -> None:
     """A database that fails in the middle of a turn delays its end; the next message is answered, and each once."""
-    async with TelegramServer() as fake, running(fake, tmp_path, scripted({})) as bot:
+    async with FaultyTelegram() as fake, running(fake, tmp_path, scripted({})) as bot:
         bot.dispatch.retry.seconds = 0.05
         anna = fake.person("Anna")
         await agreed(fake, anna)
@@ -175,7 +176,7 @@ async def test_trouble_after_a_message_was_taken_costs_nobody_an_answer(tmp_path
 
 async def test_forgetting_in_trouble_is_done_when_it_can_be(tmp_path: Path) -> None:
     """A person who wants everything erased while the disk is full gets the receipt once it is really erased."""
-    async with TelegramServer() as fake, running(fake, tmp_path) as bot:
+    async with FaultyTelegram() as fake, running(fake, tmp_path) as bot:
         bot.dispatch.retry.seconds = 0.05
         anna = fake.person("Anna")
         await agreed(fake, anna)
@@ -193,7 +194,7 @@ async def test_forgetting_in_trouble_is_done_when_it_can_be(tmp_path: Path) -> N
 
 async def test_what_is_written_right_after_forgetting_is_answered(tmp_path: Path) -> None:
     """A message that comes between the erasing and its receipt is not lost: its chat begins anew with it."""
-    async with TelegramServer() as fake, running(fake, tmp_path) as bot:
+    async with FaultyTelegram() as fake, running(fake, tmp_path) as bot:
         anna = fake.person("Anna")
         await agreed(fake, anna)
         await bot.dispatch.idle()
@@ -213,7 +214,7 @@ async def test_what_is_written_right_after_forgetting_is_answered(tmp_path: Path
 
 async def test_a_chat_that_cannot_be_opened_begins_anew_and_says_so(tmp_path: Path) -> None:
     """Where a chat's state was changed on disk, the person is told and asked again, and their message waits."""
-    async with TelegramServer() as fake, running(fake, tmp_path) as bot:
+    async with FaultyTelegram() as fake, running(fake, tmp_path) as bot:
         anna = fake.person("Anna")
         await agreed(fake, anna)
         await bot.dispatch.idle()
@@ -226,7 +227,7 @@ async def test_a_chat_that_cannot_be_opened_begins_anew_and_says_so(tmp_path: Pa
 
 async def test_a_turn_that_breaks_anywhere_lets_the_next_message_pass(tmp_path: Path) -> None:
     """An answer that cannot be shown is replaced by an apology, its message does not stay, and the line goes on."""
-    async with TelegramServer() as fake, running(fake, tmp_path) as bot:
+    async with FaultyTelegram() as fake, running(fake, tmp_path) as bot:
         anna = fake.person("Anna")
         await agreed(fake, anna)
         screen, parts = bot.dispatch.screen, bot.dispatch.screen.parts
@@ -247,7 +248,7 @@ async def test_a_turn_that_breaks_anywhere_lets_the_next_message_pass(tmp_path: 
 
 async def test_words_that_are_half_a_character_stop_nobody(tmp_path: Path) -> None:
     """A message with half of a character in it, which no text may hold, is answered like others."""
-    async with TelegramServer() as fake, running(fake, tmp_path) as bot:
+    async with FaultyTelegram() as fake, running(fake, tmp_path) as bot:
         anna = fake.person("Anna")
         await agreed(fake, anna)
         who, where = {"id": anna.id, "is_bot": False}, {"id": anna.id, "type": "private"}
@@ -264,7 +265,7 @@ async def test_waiting_messages_under_a_lost_inbox_key_are_dropped_with_a_word_t
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """When the inbox key is lost, the start drops what waits, says how many, and nothing of what they said."""
-    async with TelegramServer() as fake:
+    async with FaultyTelegram() as fake:
         anna = fake.person("Anna")
         async with running(fake, tmp_path) as bot:
             await agreed(fake, anna)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bots.rehearsing.discord_world import DiscordServer
 from tests.discord import BEGIN, Room, pinged, running
+from tests.fakes.faulty_discord import FaultyDiscord
 
 
 async def test_a_question_by_command_gets_a_thread_of_its_own_after_consent(tmp_path: Path) -> None:
     """The disclaimer is for the asker alone; the next question is answered in a thread that names its source."""
-    async with DiscordServer() as fake:
+    async with FaultyDiscord() as fake:
         room = Room(fake)
         async with running(fake, tmp_path) as bot:
             asked = room.anna.slash(room.channel, "ask", question="what are the voices?")

@@ -8,8 +8,8 @@ from pathlib import Path
 from adapters.delivery.store import ChatStore, Kept
 from adapters.storage.identity import ChatIdentity
 from benchmarks.discord_burst import Burst, rush
-from bots.rehearsing.discord_world import DiscordServer
 from tests.discord import Room, agreed, running
+from tests.fakes.faulty_discord import FaultyDiscord
 from tests.platform.test_discord_crisis import URGENT
 
 CALLBACK = "/interactions/*/*/callback"
@@ -34,7 +34,7 @@ class NotingStore(ChatStore):
 
 async def test_no_turn_begins_while_an_acknowledgement_is_outstanding(tmp_path: Path) -> None:
     """Where one acknowledgement takes long, nobody's chat is even read from disk before Discord has all of them."""
-    async with DiscordServer() as fake:
+    async with FaultyDiscord() as fake:
         room = Room(fake)
         async with running(fake, tmp_path) as bot:
             for person in (room.anna, room.ben):
@@ -52,12 +52,12 @@ async def test_no_turn_begins_while_an_acknowledgement_is_outstanding(tmp_path: 
 
 async def test_in_a_rush_help_is_ephemeral_and_there_before_any_answer(tmp_path: Path) -> None:
     """Among many questions, whoever is in danger sees the crisis referral first and alone, and no thread is theirs."""
-    async with DiscordServer() as fake:
+    async with FaultyDiscord() as fake:
         room = Room(fake)
         async with running(fake, tmp_path) as bot:
             for person in (room.anna, room.ben):
                 await agreed(bot, person, room.channel)
-            before = len(fake.rest.calls)
+            before = len(fake.world.calls)
             in_danger = room.anna.slash(room.channel, "ask", question=URGENT)
             others = [room.ben.slash(room.channel, "ask", question="what are voices?") for _ in range(4)]
             help_shown = await in_danger.reply(10)
@@ -65,13 +65,13 @@ async def test_in_a_rush_help_is_ephemeral_and_there_before_any_answer(tmp_path:
             for one in others:
                 await one.reply(10)
             assert all(room.anna.mention not in one.content for one in fake.bot_messages(room.channel))
-            paths = [one.path for one in fake.rest.calls[before:] if not one.path.endswith("/callback")]
+            paths = [one.path for one in fake.world.calls[before:] if not one.path.endswith("/callback")]
             assert in_danger.token in paths[0] and len(fake.threads(room.channel)) == 4
 
 
 async def test_an_acknowledgement_asks_for_nothing_back(tmp_path: Path) -> None:
     """Discord is not asked to describe the message that says "thinking": nobody reads it, and in a rush it costs time."""
-    async with DiscordServer() as fake:
+    async with FaultyDiscord() as fake:
         room = Room(fake)
         async with running(fake, tmp_path):
             asked = await room.anna.slash(room.channel, "ask", question="hello").acknowledged()

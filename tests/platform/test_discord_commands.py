@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from bots.rehearsing.discord_world import DiscordServer
 from tests.discord import ANYWHERE, BEGIN, Room, agreed, pinged, running
+from tests.fakes.faulty_discord import FaultyDiscord
 
 LOCALES = ("en-GB", "no", "de", "es-ES", "fr")
 LANGUAGES = dict(zip(LOCALES, ("en", "nb", "de", "es", "fr"), strict=True))
@@ -21,7 +21,7 @@ def welcome_of(bot: object, locale: str) -> str:
 @pytest.mark.parametrize("locale", LOCALES)
 async def test_every_command_is_answered_in_the_persons_language_and_to_them_alone(tmp_path: Path, locale: str) -> None:
     """All commands but questions are answered ephemerally, from the texts of the language that Discord is set to."""
-    async with DiscordServer() as fake:
+    async with FaultyDiscord() as fake:
         room = Room(fake, locale=locale)
         async with running(fake, tmp_path) as bot:
             said = bot.chat.languages.texts[LANGUAGES[locale]]
@@ -50,7 +50,7 @@ async def test_every_command_is_answered_in_the_persons_language_and_to_them_alo
 @pytest.mark.parametrize("locale", LOCALES)
 async def test_commands_are_named_in_five_languages(tmp_path: Path, locale: str) -> None:
     """Discord is given names and descriptions of every command in every language, and takes them."""
-    async with DiscordServer() as fake:
+    async with FaultyDiscord() as fake:
         Room(fake)
         async with running(fake, tmp_path) as bot:
             registered = fake.commands()
@@ -63,7 +63,7 @@ async def test_commands_are_named_in_five_languages(tmp_path: Path, locale: str)
 
 async def test_commands_are_registered_only_when_they_have_changed(tmp_path: Path) -> None:
     """A restart with the same definitions registers nothing; another definition registers all of them."""
-    async with DiscordServer() as fake:
+    async with FaultyDiscord() as fake:
         Room(fake)
         for _ in range(2):
             async with running(fake, tmp_path):
@@ -88,7 +88,7 @@ async def test_commands_are_registered_only_when_they_have_changed(tmp_path: Pat
 
 async def test_options_complete_themselves(tmp_path: Path) -> None:
     """Topics, countries and languages are offered while somebody types; a chosen topic is answered."""
-    async with DiscordServer() as fake:
+    async with FaultyDiscord() as fake:
         room = Room(fake)
         async with running(fake, tmp_path) as bot:
             await agreed(bot, room.anna, room.channel)
@@ -110,7 +110,7 @@ async def test_options_complete_themselves(tmp_path: Path) -> None:
 
 async def test_a_long_question_is_written_into_a_form(tmp_path: Path) -> None:
     """/ask without words opens a form at once; what is written there is answered like any question."""
-    async with DiscordServer() as fake:
+    async with FaultyDiscord() as fake:
         room = Room(fake)
         async with running(fake, tmp_path) as bot:
             await agreed(bot, room.anna, room.channel)
@@ -124,7 +124,7 @@ async def test_a_long_question_is_written_into_a_form(tmp_path: Path) -> None:
 
 async def test_what_others_wrote_can_be_asked_about_and_is_seen_before_it_is_sent(tmp_path: Path) -> None:
     """The menu of a message opens the form with its words in it; the answer is for the one who asked alone."""
-    async with DiscordServer() as fake:
+    async with FaultyDiscord() as fake:
         room = Room(fake)
         async with running(fake, tmp_path) as bot:
             await agreed(bot, room.anna, room.channel)
@@ -138,7 +138,7 @@ async def test_what_others_wrote_can_be_asked_about_and_is_seen_before_it_is_sen
 
 async def test_direct_messages_are_answered_as_they_are(tmp_path: Path) -> None:
     """In private everything is an ordinary message, by word or by command, and survives the conversation's length."""
-    async with DiscordServer() as fake:
+    async with FaultyDiscord() as fake:
         room = Room(fake)
         async with running(fake, tmp_path):
             room.anna.write(room.anna, "what are the voices?")
@@ -157,7 +157,7 @@ async def test_direct_messages_are_answered_as_they_are(tmp_path: Path) -> None:
 
 async def test_a_command_of_somebody_elses_is_left_alone(tmp_path: Path) -> None:
     """An interaction with a custom id that is not ours gets no answer from us, and ends nothing."""
-    async with DiscordServer() as fake:
+    async with FaultyDiscord() as fake:
         room = Room(fake)
         async with running(fake, tmp_path):
             welcome = await room.anna.slash(room.channel, "ask", question="hello").reply()

@@ -8,27 +8,28 @@ from typing import Any
 
 import pytest
 
-from bots.rehearsing.discord_world import DiscordServer, Permission, Person
+from rehearsal.discord_world import Permission, Person
 from tests.discord import Room, agreed, pinged, running
+from tests.fakes.faulty_discord import FaultyDiscord
 from tests.team import scripted
 
 URGENT = "I want to kill myself tonight"
 OBLIQUE = "why am I so tired, it would be better for everybody without me"
 
 
-def in_the_open(fake: DiscordServer, room: Room) -> list[str]:
+def in_the_open(fake: FaultyDiscord, room: Room) -> list[str]:
     """Everything of the bot's that other members see."""
     return [one.content for one in fake.seen_by(room.ben, ever=True) if one.author is fake.bot]
 
 
-def told(fake: DiscordServer, person: Person) -> list[str]:
+def told(fake: FaultyDiscord, person: Person) -> list[str]:
     """What the bot has told somebody in private."""
     return [one.content for one in (*fake.ephemeral(person), *fake.bot_messages(person))]
 
 
 async def test_an_urgent_question_by_command_is_answered_to_the_person_alone(tmp_path: Path) -> None:
     """No thread, no message, not even a passing sign in the open; the contacts are shown ephemerally, before consent too."""
-    async with DiscordServer() as fake:
+    async with FaultyDiscord() as fake:
         room = Room(fake)
         async with running(fake, tmp_path) as bot:
             first = await room.anna.slash(room.channel, "ask", question=URGENT).reply()
@@ -45,7 +46,7 @@ async def test_an_urgent_question_by_command_is_answered_to_the_person_alone(tmp
 async def test_what_only_the_model_sees_stays_between_it_and_the_person(tmp_path: Path, level: str) -> None:
     """A referral after the draft, and an answer with the check question below it, are both shown to one person alone."""
     model = scripted({"urgency": {"delusional_framing": False, "level": level}})
-    async with DiscordServer() as fake:
+    async with FaultyDiscord() as fake:
         room = Room(fake)
         async with running(fake, tmp_path, model) as bot:
             await room.anna.slash(room.channel, "crisis").reply()
@@ -63,7 +64,7 @@ async def test_an_urgent_mention_gets_the_same_line_as_any_other_and_the_referra
     tmp_path: Path, accepts_dms: bool
 ) -> None:
     """In the open the disclaimer and the referral look alike, word for word; the message is neither quoted nor replied to."""
-    async with DiscordServer() as fake:
+    async with FaultyDiscord() as fake:
         room = Room(fake)
         room.anna.accepts_dms = accepts_dms
         async with running(fake, tmp_path) as bot:
@@ -83,7 +84,7 @@ async def test_an_urgent_mention_gets_the_same_line_as_any_other_and_the_referra
 
 async def test_somebody_who_is_safe_gets_the_answer_to_themselves(tmp_path: Path) -> None:
     """The answer that the referral stood in place of is shown where the referral was."""
-    async with DiscordServer() as fake:
+    async with FaultyDiscord() as fake:
         room = Room(fake)
         async with running(fake, tmp_path) as bot:
             await agreed(bot, room.anna, room.channel)
@@ -95,7 +96,7 @@ async def test_somebody_who_is_safe_gets_the_answer_to_themselves(tmp_path: Path
 
 async def test_moderators_are_told_only_if_the_operator_wants_it_and_everybody_can_read_what(tmp_path: Path) -> None:
     """/whocanread says what moderators are told, and no longer that nobody is told."""
-    async with DiscordServer() as fake:
+    async with FaultyDiscord() as fake:
         room = Room(fake)
         async with running(fake, tmp_path / "off", discord_settings={"moderators_channel": room.mods.id}) as bot:
             await agreed(bot, room.anna, room.channel)
@@ -118,7 +119,7 @@ async def test_moderators_are_told_only_if_the_operator_wants_it_and_everybody_c
 
 async def test_moderators_learn_how_often_help_was_shown_and_never_when(tmp_path: Path) -> None:
     """A sum comes a whole round later, nothing comes for none, and the note is no answer to what somebody just wrote."""
-    async with DiscordServer() as fake:
+    async with FaultyDiscord() as fake:
         room = Room(fake)
         notes = {"moderators_channel": room.mods.id, "crisis_notes": True}
         async with running(fake, tmp_path, discord_settings=notes) as bot:
@@ -149,7 +150,7 @@ async def test_moderators_learn_how_often_help_was_shown_and_never_when(tmp_path
 
 async def test_without_the_right_to_write_the_referral_still_arrives(tmp_path: Path) -> None:
     """Where the bot may not write in the channel, an urgent mention is answered by direct message."""
-    async with DiscordServer() as fake:
+    async with FaultyDiscord() as fake:
         room = Room(fake)
         async with running(fake, tmp_path) as bot:
             await agreed(bot, room.anna, room.channel)
@@ -165,7 +166,7 @@ async def test_the_full_database_keeps_nobody_from_help(tmp_path: Path, monkeypa
     """While nothing can be stored, an urgent question is still acknowledged and answered with the referral."""
     from engine.exceptions import StorageUnavailable
 
-    async with DiscordServer() as fake:
+    async with FaultyDiscord() as fake:
         room = Room(fake)
         async with running(fake, tmp_path) as bot:
 

@@ -8,16 +8,17 @@ from typing import Any
 
 import pytest
 
-from bots.rehearsing.discord_world import DiscordServer, Permission
 from engine.exceptions import ConfigurationError
+from rehearsal.discord_world import Permission
 from tests.discord import Room, agreed, pinged, ready, running
+from tests.fakes.faulty_discord import FaultyDiscord
 
 ASKED = "what are the voices?"
 
 
 async def test_a_missing_right_is_named_to_moderators_and_the_answer_arrives_all_the_same(tmp_path: Path) -> None:
     """The moderators' channel is told which right is missing where, once; the asker gets the answer ephemerally."""
-    async with DiscordServer() as fake:
+    async with FaultyDiscord() as fake:
         room = Room(fake)
         async with running(fake, tmp_path, discord_settings={"moderators_channel": room.mods.id}) as bot:
             await agreed(bot, room.anna, room.channel)
@@ -43,7 +44,7 @@ async def test_a_missing_right_is_named_to_moderators_and_the_answer_arrives_all
 )
 async def test_limits_and_failures_are_waited_out(tmp_path: Path, fault: dict[str, Any]) -> None:
     """An answer that Discord did not take the first time is sent again, and shown once."""
-    async with DiscordServer() as fake:
+    async with FaultyDiscord() as fake:
         room = Room(fake)
         async with running(fake, tmp_path) as bot:
             await agreed(bot, room.anna, room.channel)
@@ -59,7 +60,7 @@ async def test_limits_and_failures_are_waited_out(tmp_path: Path, fault: dict[st
 
 async def test_what_was_asked_while_a_connection_was_broken_is_answered(tmp_path: Path) -> None:
     """A dropped connection is resumed, a lost session begun anew; both answer what came meanwhile, once."""
-    async with DiscordServer() as fake:
+    async with FaultyDiscord() as fake:
         room = Room(fake)
         async with running(fake, tmp_path) as bot:
             await agreed(bot, room.anna, room.channel)
@@ -80,7 +81,7 @@ async def test_what_was_asked_while_a_connection_was_broken_is_answered(tmp_path
 
 async def test_two_shards_are_served_by_one_bot(tmp_path: Path) -> None:
     """Where Discord asks for two shards, guilds of both are answered, and direct messages too."""
-    async with DiscordServer(shards=2) as fake:
+    async with FaultyDiscord(shards=2) as fake:
         anna = fake.person("anna")
         from tests.discord import NEEDED
 
@@ -101,7 +102,7 @@ async def test_a_malformed_event_costs_one_client_and_no_question(
     tmp_path: Path, event: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The client that dies of an event is started again; the log names the kind of error and nothing of the event."""
-    async with DiscordServer() as fake:
+    async with FaultyDiscord() as fake:
         room = Room(fake)
         async with running(fake, tmp_path) as bot:
             await agreed(bot, room.anna, room.channel)
@@ -115,7 +116,7 @@ async def test_a_malformed_event_costs_one_client_and_no_question(
 
 async def test_an_interaction_of_an_unknown_form_concerns_nobody_else(tmp_path: Path) -> None:
     """An interaction that the library reads and we cannot is left out; the client lives on."""
-    async with DiscordServer() as fake:
+    async with FaultyDiscord() as fake:
         room = Room(fake)
         async with running(fake, tmp_path) as bot:
             used = room.anna.slash(room.channel, "crisis")
@@ -131,14 +132,14 @@ async def test_an_interaction_of_an_unknown_form_concerns_nobody_else(tmp_path: 
 
 
 def _as_sent(interaction: Any) -> dict[str, Any]:
-    from bots.rehearsing.discord_world.people import interaction_json
+    from rehearsal.discord_world.people import interaction_json
 
-    return interaction_json(interaction)
+    return interaction_json(interaction.user.fake.world, interaction)
 
 
 async def test_questions_of_the_time_without_a_bot_are_answered_late(tmp_path: Path) -> None:
     """Mentions missed during a restart are found in the channel's history, each once, no more than allowed."""
-    async with DiscordServer() as fake:
+    async with FaultyDiscord() as fake:
         room = Room(fake)
         async with running(fake, tmp_path) as bot:
             await agreed(bot, room.anna, room.channel)
@@ -164,7 +165,7 @@ async def test_questions_of_the_time_without_a_bot_are_answered_late(tmp_path: P
 
 async def test_an_unanswered_question_is_answered_after_a_restart_although_its_token_is_old(tmp_path: Path) -> None:
     """The fifteen minutes of an interaction do not matter: a thread needs none, and what is private goes directly."""
-    async with DiscordServer() as fake:
+    async with FaultyDiscord() as fake:
         room = Room(fake)
         async with running(fake, tmp_path) as bot:
             await agreed(bot, room.anna, room.channel)
@@ -196,7 +197,7 @@ def _at_once(dispatch: Any) -> Any:
 
 async def test_what_was_deleted_is_not_answered_in_the_open(tmp_path: Path) -> None:
     """A question taken back gets no thread; a channel that is gone ends nothing."""
-    async with DiscordServer() as fake:
+    async with FaultyDiscord() as fake:
         room = Room(fake)
         async with running(fake, tmp_path) as bot:
             await agreed(bot, room.anna, room.channel)
@@ -225,7 +226,7 @@ async def test_what_was_deleted_is_not_answered_in_the_open(tmp_path: Path) -> N
 
 async def test_a_wrong_token_and_a_missing_intent_are_named_with_their_remedy(tmp_path: Path) -> None:
     """What only the operator can mend ends the bot with the key and where to look."""
-    async with DiscordServer() as fake:
+    async with FaultyDiscord() as fake:
         room = Room(fake)
         with pytest.raises(ConfigurationError) as wrong:
             async with running(fake, tmp_path, discord_settings={"token": "other.token.x"}):
@@ -246,7 +247,7 @@ async def test_a_wrong_token_and_a_missing_intent_are_named_with_their_remedy(tm
 )
 async def test_settings_that_cannot_work_are_refused(tmp_path: Path, settings: dict[str, Any], key: str) -> None:
     """Listening everywhere, and notes to nowhere, are named before anything starts."""
-    async with DiscordServer() as fake:
+    async with FaultyDiscord() as fake:
         with pytest.raises(ConfigurationError) as error:
             async with running(fake, tmp_path, discord_settings=settings):
                 pass

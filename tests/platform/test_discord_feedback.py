@@ -8,8 +8,8 @@ from typing import Any
 from sqlalchemy import select
 
 from adapters.storage.tables import events, polls
-from bots.rehearsing.discord_world import DiscordServer
 from tests.discord import Room, agreed, pinged, running
+from tests.fakes.faulty_discord import FaultyDiscord
 
 
 async def counted(bot: Any) -> list[tuple[str, str, str, int]]:
@@ -23,7 +23,7 @@ async def counted(bot: Any) -> list[tuple[str, str, str, int]]:
 
 async def test_a_thumb_counts_once_and_is_thanked_for_in_private(tmp_path: Path) -> None:
     """A press on a thumb in a thread shows its thanks to the asker alone; a second one is thanked for and not counted."""
-    async with DiscordServer() as fake:
+    async with FaultyDiscord() as fake:
         room = Room(fake)
         async with running(fake, tmp_path) as bot:
             await agreed(bot, room.anna, room.channel)
@@ -43,7 +43,7 @@ async def test_a_thumb_counts_once_and_is_thanked_for_in_private(tmp_path: Path)
 
 async def test_a_structured_question_is_a_private_row_of_buttons_that_outlives_a_restart(tmp_path: Path) -> None:
     """/feedback asks about the last answer; one choice counts, after a restart too, and takes the buttons away."""
-    async with DiscordServer() as fake:
+    async with FaultyDiscord() as fake:
         room = Room(fake)
         async with running(fake, tmp_path) as bot:
             await agreed(bot, room.anna, room.channel)
@@ -63,7 +63,7 @@ async def test_a_structured_question_is_a_private_row_of_buttons_that_outlives_a
 
 async def test_the_last_answers_source_is_found_from_the_channel(tmp_path: Path) -> None:
     """/source outside of a thread tells where the answer in the thread came from."""
-    async with DiscordServer() as fake:
+    async with FaultyDiscord() as fake:
         room = Room(fake)
         async with running(fake, tmp_path) as bot:
             await agreed(bot, room.anna, room.channel)

@@ -9,8 +9,8 @@ from typing import Any
 from adapters.conversation.incoming import Incoming
 from adapters.conversation.outgoing import Outgoing
 from adapters.discord_adapter.gate import Where
-from bots.rehearsing.discord_world import DiscordServer
 from tests.discord import Room, agreed, running
+from tests.fakes.faulty_discord import FaultyDiscord
 from tests.platform.test_discord_crisis import URGENT
 
 
@@ -42,7 +42,7 @@ class HoldingGate:
 async def test_a_held_answer_is_shown_when_it_is_released_or_honestly_not(tmp_path: Path) -> None:
     """The asker is told that a moderator looks at it; approved it goes where it would have gone, else they are told."""
     gate = HoldingGate()
-    async with DiscordServer() as fake:
+    async with FaultyDiscord() as fake:
         room = Room(fake)
         async with running(fake, tmp_path, gate=gate) as bot:
             await agreed(bot, room.anna, room.channel)
@@ -67,7 +67,7 @@ async def test_a_held_answer_is_shown_when_it_is_released_or_honestly_not(tmp_pa
 async def test_help_and_what_is_private_are_never_held(tmp_path: Path) -> None:
     """The referral, the disclaimer and direct messages do not wait for anybody."""
     gate = HoldingGate()
-    async with DiscordServer() as fake:
+    async with FaultyDiscord() as fake:
         room = Room(fake)
         async with running(fake, tmp_path, gate=gate) as bot:
             await agreed(bot, room.anna, room.channel)
@@ -82,7 +82,7 @@ async def test_help_and_what_is_private_are_never_held(tmp_path: Path) -> None:
 async def test_while_paused_questions_wait_and_help_does_not(tmp_path: Path, monkeypatch: Any) -> None:
     """Paused, with the database down: questions are told so, an urgent one gets the referral, and /crisis answers."""
     gate = HoldingGate()
-    async with DiscordServer() as fake:
+    async with FaultyDiscord() as fake:
         room = Room(fake)
         async with running(fake, tmp_path, gate=gate) as bot:
             await agreed(bot, room.anna, room.channel)
@@ -104,7 +104,7 @@ async def test_while_paused_questions_wait_and_help_does_not(tmp_path: Path, mon
 async def test_roles_may_be_left_out(tmp_path: Path) -> None:
     """Somebody whose role may not ask is told so, to themselves."""
     gate = HoldingGate()
-    async with DiscordServer() as fake:
+    async with FaultyDiscord() as fake:
         room = Room(fake)
         gate.excluded = fake.role(room.guild, "new", members=[room.ben]).id
         async with running(fake, tmp_path, gate=gate):

@@ -16,8 +16,8 @@ from adapters.conversation.outgoing import Button, Outgoing, Picture
 from adapters.delivery.splitting import utf16_units
 from adapters.discord_adapter.plain import MESSAGE, messages, plain
 from adapters.storage.identity import ChatIdentity
-from bots.rehearsing.discord_world import DiscordServer
 from tests.discord import Room, agreed, pinged, running
+from tests.fakes.faulty_discord import FaultyDiscord
 from tests.team import CITED, scripted
 
 HOSTILE = json.loads((Path(__file__).parents[1] / "data" / "hostile_texts.json").read_text(encoding="utf-8"))
@@ -83,7 +83,7 @@ async def test_hostile_people_and_models_ping_nobody(tmp_path: Path) -> None:
     def draft(_: Any) -> dict[str, Any]:
         return {**CITED, "reply": replies[-1]}
 
-    async with DiscordServer() as fake:
+    async with FaultyDiscord() as fake:
         room = Room(fake)
         helpers = fake.role(room.guild, "helpers", members=[room.ben], mentionable=True)
         names = {

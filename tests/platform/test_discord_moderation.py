@@ -12,8 +12,9 @@ import pytest
 
 from adapters.storage.sealing import Keyring, Secret
 from bots.cli.discord import logged
-from bots.rehearsing.discord_world import DiscordServer, Impossible, Message, Permission, Person
 from engine.exceptions import StorageUnavailable
+from rehearsal.discord_world import Impossible, Message, Permission, Person
+from tests.fakes.faulty_discord import FaultyDiscord
 from tests.moderation import Community, agree, said
 from tests.team import CITED, DOUBT, SLEEP, knowledge_folder, scripted
 
@@ -23,7 +24,7 @@ VOICES = "Voices are sounds that others do not hear."
 
 async def test_a_reply_waits_for_a_moderator_and_is_shown_when_one_approves(tmp_path: Path) -> None:
     """In the mode *all* the asker is told that a moderator reads first, and gets the approved reply with a note, alone."""
-    async with DiscordServer() as fake:
+    async with FaultyDiscord() as fake:
         room = Community(fake)
         async with room.running(tmp_path, moderation={"mode": "all"}):
             await agree(room.anna, room.channel)
@@ -71,7 +72,7 @@ async def test_what_becomes_of_a_question_by_command_tells_nobody_who_asked_it(
     tmp_path: Path, deed: str, way: str
 ) -> None:
     """Whatever moderators decide, soon, late, or with direct messages closed: the asker hears of it, others read no name."""
-    async with DiscordServer() as fake:
+    async with FaultyDiscord() as fake:
         room = Community(fake)
         room.anna.accepts_dms = way != "closed"
         async with room.running(tmp_path, moderation={"mode": "all"}) as bot:
@@ -113,7 +114,7 @@ DECIDED = {
 async def test_what_is_said_of_a_review_fits_how_it_was_asked(tmp_path: Path, language: str) -> None:
     """By command: not who asked, and for the asker alone; by mention: that everybody here sees it; in each language."""
     locale = {"en": "en-GB", "es": "es-ES", "nb": "no"}.get(language, language)
-    async with DiscordServer() as fake:
+    async with FaultyDiscord() as fake:
         room = Community(fake, locale=locale)
         async with room.running(tmp_path, moderation={"mode": "all"}) as bot:
             texts = room.moderation.texts[language].members
@@ -132,7 +133,7 @@ async def test_what_is_said_of_a_review_fits_how_it_was_asked(tmp_path: Path, la
 
 async def test_in_a_thread_what_is_written_is_answered_there_and_what_is_asked_by_command_alone(tmp_path: Path) -> None:
     """A follow-up that all could read has its approved answer in the thread; one by command, which nobody saw, has not."""
-    async with DiscordServer() as fake:
+    async with FaultyDiscord() as fake:
         room = Community(fake)
         async with room.running(tmp_path, moderation={"mode": "all"}):
             await agree(room.anna, room.channel)
@@ -151,7 +152,7 @@ async def test_in_a_thread_what_is_written_is_answered_there_and_what_is_asked_b
 
 async def test_few_replies_of_one_member_wait_and_few_in_all(tmp_path: Path) -> None:
     """Beyond three of a member, wherever they ask, and beyond what moderators can read, one calm line says: later."""
-    async with DiscordServer() as fake:
+    async with FaultyDiscord() as fake:
         room = Community(fake)
         async with room.running(tmp_path, moderation={"mode": "all", "reviews": 4}):
             await agree(room.anna, room.channel)
@@ -173,7 +174,7 @@ async def test_few_replies_of_one_member_wait_and_few_in_all(tmp_path: Path) -> 
 
 async def test_a_discarded_reply_is_never_shown_and_the_asker_is_told_kindly(tmp_path: Path) -> None:
     """After *Discard* the asker reads that a moderator decided so and where to turn, and the reply appears nowhere."""
-    async with DiscordServer() as fake:
+    async with FaultyDiscord() as fake:
         room = Community(fake)
         async with room.running(tmp_path, moderation={"mode": "all"}):
             await agree(room.anna, room.channel)
@@ -186,7 +187,7 @@ async def test_a_discarded_reply_is_never_shown_and_the_asker_is_told_kindly(tmp
 
 async def test_an_approved_reply_is_remembered_as_said_and_its_buttons_work(tmp_path: Path) -> None:
     """Before it is shown the conversation holds the waiting line, afterwards the reply; “Where from?” shows its passage."""
-    async with DiscordServer() as fake:
+    async with FaultyDiscord() as fake:
         room = Community(fake)
         async with room.running(tmp_path, moderation={"mode": "all"}) as bot:
             await agree(room.anna, room.channel)
@@ -212,7 +213,7 @@ async def test_an_approved_reply_is_remembered_as_said_and_its_buttons_work(tmp_
 )
 async def test_a_question_cannot_call_moderators_or_dress_up_as_the_bot(tmp_path: Path, hostile: str) -> None:
     """Mentions, links and markup of a question reach the moderators' channel as nothing that calls or leads anywhere."""
-    async with DiscordServer() as fake:
+    async with FaultyDiscord() as fake:
         room = Community(fake)
         async with room.running(tmp_path, moderation={"mode": "all"}):
             await agree(room.anna, room.channel)
@@ -223,7 +224,7 @@ async def test_a_question_cannot_call_moderators_or_dress_up_as_the_bot(tmp_path
 
 async def test_two_moderators_who_decide_at_once_decide_once(tmp_path: Path) -> None:
     """The second press of an old button changes nothing and says so."""
-    async with DiscordServer() as fake:
+    async with FaultyDiscord() as fake:
         room = Community(fake)
         async with room.running(tmp_path, moderation={"mode": "all"}):
             await agree(room.anna, room.channel)
@@ -238,7 +239,7 @@ async def test_two_moderators_who_decide_at_once_decide_once(tmp_path: Path) -> 
 
 async def test_an_edited_reply_is_checked_and_judged_before_it_is_shown(tmp_path: Path) -> None:
     """An edit that no source supports is refused with reasons and the reply waits on; a supported one is shown as changed."""
-    async with DiscordServer() as fake:
+    async with FaultyDiscord() as fake:
         room = Community(fake)
         async with room.running(tmp_path, moderation={"mode": "all"}):
             await agree(room.anna, room.channel)
@@ -261,7 +262,7 @@ async def test_an_edited_reply_is_checked_and_judged_before_it_is_shown(tmp_path
 
 async def test_when_nobody_gets_to_it_the_asker_is_told_honestly(tmp_path: Path) -> None:
     """After the time limit the reply is erased, moderators see it no longer, and the asker reads why."""
-    async with DiscordServer() as fake:
+    async with FaultyDiscord() as fake:
         room = Community(fake)
         async with room.running(tmp_path, moderation={"mode": "all", "review_minutes": 5}):
             await agree(room.anna, room.channel)
@@ -276,7 +277,7 @@ async def test_when_nobody_gets_to_it_the_asker_is_told_honestly(tmp_path: Path)
 
 async def test_forgetting_withdraws_a_waiting_reply(tmp_path: Path) -> None:
     """`/forget` erases the waiting reply, says so, and takes question and reply away from the moderators."""
-    async with DiscordServer() as fake:
+    async with FaultyDiscord() as fake:
         room = Community(fake)
         async with room.running(tmp_path, moderation={"mode": "all"}):
             await agree(room.anna, room.channel)
@@ -290,7 +291,7 @@ async def test_forgetting_withdraws_a_waiting_reply(tmp_path: Path) -> None:
 
 async def test_whoever_waits_for_a_reply_that_is_lost_is_told_when_they_write_again(tmp_path: Path) -> None:
     """When the inbox's key is gone, moderators see nothing that waits, and the asker is told, once, after any contacts."""
-    async with DiscordServer() as fake:
+    async with FaultyDiscord() as fake:
         room = Community(fake)
         async with room.running(tmp_path, moderation={"mode": "all"}):
             await agree(room.anna, room.channel)
@@ -315,7 +316,7 @@ async def test_whoever_waits_for_a_reply_that_is_lost_is_told_when_they_write_ag
 
 async def test_a_waiting_reply_survives_a_restart_with_its_buttons(tmp_path: Path) -> None:
     """A reply that waits when the process ends is decided by the old buttons under the next process, and shown once."""
-    async with DiscordServer() as fake:
+    async with FaultyDiscord() as fake:
         room = Community(fake)
         async with room.running(tmp_path, moderation={"mode": "all"}):
             await agree(room.anna, room.channel)
@@ -333,7 +334,7 @@ async def test_a_waiting_reply_survives_a_restart_with_its_buttons(tmp_path: Pat
 
 async def test_help_never_waits_and_moderators_do_not_learn_of_it(tmp_path: Path) -> None:
     """In the mode *all* the crisis referral comes at once and alone to the asker, and the moderators' channel stays empty."""
-    async with DiscordServer() as fake:
+    async with FaultyDiscord() as fake:
         room = Community(fake)
         async with room.running(tmp_path, moderation={"mode": "all"}):
             await agree(room.anna, room.channel)
@@ -350,7 +351,7 @@ async def test_help_never_waits_and_moderators_do_not_learn_of_it(tmp_path: Path
 
 async def test_direct_messages_are_nobody_elses(tmp_path: Path) -> None:
     """What somebody asks in a direct message is answered at once, whatever the mode."""
-    async with DiscordServer() as fake:
+    async with FaultyDiscord() as fake:
         room = Community(fake)
         async with room.running(tmp_path, moderation={"mode": "all"}):
             await agree(room.anna, room.anna)
@@ -366,7 +367,7 @@ async def test_only_flagged_replies_wait_in_the_mode_flagged(tmp_path: Path) -> 
     doubts: list[bool] = []
     verdict = lambda prompt: DOUBT if doubts else accepted  # noqa: E731 - a script's answer
     model = scripted({"agent": CITED, "source_fidelity_preliminary": verdict, "source_fidelity_chief": warning})
-    async with DiscordServer() as fake:
+    async with FaultyDiscord() as fake:
         room = Community(fake)
         async with room.running(tmp_path, model, moderation={"mode": "flagged"}):
             await agree(room.anna, room.channel)
@@ -383,7 +384,7 @@ async def test_only_flagged_replies_wait_in_the_mode_flagged(tmp_path: Path) -> 
 
 async def test_a_pause_holds_at_once_and_after_a_restart_and_help_stays(tmp_path: Path) -> None:
     """While paused no question is answered, the crisis referral is, and a new process finds the pause."""
-    async with DiscordServer() as fake:
+    async with FaultyDiscord() as fake:
         room = Community(fake)
         async with room.running(tmp_path):
             await agree(room.anna, room.channel)
@@ -408,7 +409,7 @@ async def test_a_pause_holds_while_the_database_is_away(
         raise StorageUnavailable("away") if lost == "database" else OSError(28, "No space left on device")
 
     caplog.set_level(logging.CRITICAL, "cafi")
-    async with DiscordServer() as fake:
+    async with FaultyDiscord() as fake:
         room = Community(fake)
         async with room.running(tmp_path):
             await agree(room.anna, room.channel)
@@ -432,7 +433,7 @@ async def test_a_pause_holds_while_the_database_is_away(
 
 async def test_only_moderators_of_the_server_with_the_moderators_channel_may(tmp_path: Path) -> None:
     """A member is refused, and so is somebody who manages another server that the bot is in."""
-    async with DiscordServer() as fake:
+    async with FaultyDiscord() as fake:
         room = Community(fake)
         stranger = fake.person("stranger")
         other = fake.guild("Elsewhere", members=[stranger])
@@ -450,7 +451,7 @@ async def test_only_moderators_of_the_server_with_the_moderators_channel_may(tmp
 
 async def test_the_moderators_channel_and_other_channels_are_not_for_questions(tmp_path: Path) -> None:
     """Questions are answered in the allowed channels alone, and for members with an allowed role where roles are set."""
-    async with DiscordServer() as fake:
+    async with FaultyDiscord() as fake:
         room = Community(fake)
         async with room.running(tmp_path, moderation={"member_roles": (room.role.id,)}):
             assert VOICES not in await said(room.anna.slash(room.channel, "ask", question="what are the voices?"))
@@ -463,7 +464,7 @@ async def test_the_moderators_channel_and_other_channels_are_not_for_questions(t
 
 async def test_everybody_can_read_what_moderators_read(tmp_path: Path) -> None:
     """`/whocanread` says what the present mode means, and changes with it."""
-    async with DiscordServer() as fake:
+    async with FaultyDiscord() as fake:
         room = Community(fake)
         async with room.running(tmp_path):
             assert "Moderators: Nothing at the moment" in await said(room.anna.slash(room.channel, "whocanread"))
@@ -479,7 +480,7 @@ async def test_everybody_can_read_what_moderators_read(tmp_path: Path) -> None:
 
 async def test_a_blocked_source_or_topic_becomes_the_calm_line_until_it_is_allowed_again(tmp_path: Path) -> None:
     """A reply that cites a blocked source, or touches a blocked topic, is replaced by a line with contacts."""
-    async with DiscordServer() as fake:
+    async with FaultyDiscord() as fake:
         room = Community(fake)
         async with room.running(tmp_path):
             await agree(room.anna, room.channel)
@@ -510,7 +511,7 @@ async def test_an_info_post_is_posted_plainly_after_one_approval_and_marked_when
     tmp_path: Path,
 ) -> None:
     """A post names its source; after a restart over a changed source it says that its text has changed since."""
-    async with DiscordServer() as fake:
+    async with FaultyDiscord() as fake:
         room = Community(fake)
         async with room.running(tmp_path):
             offered = await room.mia.autocomplete(room.channel, "mod post", focused="source", source="sl").offered()
@@ -537,7 +538,7 @@ async def test_a_post_with_a_phone_number_needs_two_moderators(tmp_path: Path) -
         "---\nid: helpline\ntitle: A helpline\nsummary: [whom to call]\n---\nThe helpline is 22 40 00 40, every day.\n"
     )
     knowledge_folder(tmp_path / "kb", helpline=number)
-    async with DiscordServer() as fake:
+    async with FaultyDiscord() as fake:
         room = Community(fake)
         async with room.running(tmp_path):
             await said(room.mia.slash(room.channel, "mod post", source="helpline"))
@@ -568,7 +569,7 @@ async def reworded(person: Person, draft: Message, words: str) -> str:
 
 async def test_a_changed_draft_is_checked_before_it_waits_anew(tmp_path: Path) -> None:
     """Words that no source supports are refused with reasons; others take the draft's place, between title and origin."""
-    async with DiscordServer() as fake:
+    async with FaultyDiscord() as fake:
         room = Community(fake)
         async with room.running(tmp_path):
             draft = await drafted(room)
@@ -599,7 +600,7 @@ async def test_a_change_makes_approvals_void_and_old_buttons_too(tmp_path: Path)
         "The helpline is 22 40 00 40, every day. It is free of charge.\n"
     )
     knowledge_folder(tmp_path / "kb", helpline=number)
-    async with DiscordServer() as fake:
+    async with FaultyDiscord() as fake:
         room = Community(fake)
         async with room.running(tmp_path):
             draft = await drafted(room, "helpline")
@@ -617,7 +618,7 @@ async def test_a_change_makes_approvals_void_and_old_buttons_too(tmp_path: Path)
 
 async def test_a_draft_that_was_decided_while_somebody_wrote_is_not_changed(tmp_path: Path) -> None:
     """The form of a draft that has been posted meanwhile changes nothing, and no further draft is left with buttons."""
-    async with DiscordServer() as fake:
+    async with FaultyDiscord() as fake:
         room = Community(fake)
         async with room.running(tmp_path):
             draft = await drafted(room)
@@ -633,7 +634,7 @@ async def test_a_draft_that_was_decided_while_somebody_wrote_is_not_changed(tmp_
 
 async def test_a_changed_draft_that_moderators_cannot_be_shown_leaves_the_former_one(tmp_path: Path) -> None:
     """Where the moderators' channel is closed to the bot, the change is refused, and the former draft can be approved."""
-    async with DiscordServer() as fake:
+    async with FaultyDiscord() as fake:
         room = Community(fake)
         async with room.running(tmp_path):
             draft = await drafted(room)
@@ -646,7 +647,7 @@ async def test_a_changed_draft_that_moderators_cannot_be_shown_leaves_the_former
 
 async def test_a_community_poll_says_that_votes_are_visible(tmp_path: Path) -> None:
     """`/mod poll` drafts Discord's own poll, which another moderator starts under a notice; what does not fit is refused."""
-    async with DiscordServer() as fake:
+    async with FaultyDiscord() as fake:
         room = Community(fake)
         async with room.running(tmp_path):
             few = room.mia.slash(room.channel, "mod poll", question="When shall we meet?", answers="Monday")
@@ -686,7 +687,7 @@ async def test_a_poll_that_is_more_than_a_short_question_reaches_nobody(
     tmp_path: Path, question: str, answers: str
 ) -> None:
     """Statements, links, numbers, accounts and topics of high stakes are refused with reasons, and nobody can start them."""
-    async with DiscordServer() as fake:
+    async with FaultyDiscord() as fake:
         room = Community(fake)
         async with room.running(tmp_path):
             done = room.mia.slash(room.channel, "mod poll", question=question, answers=answers)
@@ -699,7 +700,7 @@ async def test_a_poll_that_is_more_than_a_short_question_reaches_nobody(
 )
 async def test_a_source_is_not_made_to_say_what_it_does_not(tmp_path: Path, more: str) -> None:
     """An insult, a name or a promise that moderators add to a draft is refused, and what it says is named to them alone."""
-    async with DiscordServer() as fake:
+    async with FaultyDiscord() as fake:
         room = Community(fake)
         async with room.running(tmp_path):
             draft = await drafted(room)
@@ -709,7 +710,7 @@ async def test_a_source_is_not_made_to_say_what_it_does_not(tmp_path: Path, more
 
 async def test_whoever_changed_a_draft_does_not_post_it_alone(tmp_path: Path) -> None:
     """The approval of the moderator whose words they are is not enough; after a change of the secret neither."""
-    async with DiscordServer() as fake:
+    async with FaultyDiscord() as fake:
         room = Community(fake)
         async with room.running(tmp_path):
             draft = await drafted(room)
@@ -729,7 +730,7 @@ async def test_whoever_changed_a_draft_does_not_post_it_alone(tmp_path: Path) ->
 
 async def test_the_log_of_moderators_holds_actions_and_pseudonyms_alone(tmp_path: Path) -> None:
     """`/mod stats` counts what was done; neither it nor the database names a moderator, a member or a message."""
-    async with DiscordServer() as fake:
+    async with FaultyDiscord() as fake:
         room = Community(fake)
         async with room.running(tmp_path, moderation={"mode": "all"}):
             await agree(room.anna, room.channel)
@@ -748,7 +749,7 @@ async def test_moderators_can_decide_when_their_channel_is_closed_to_the_bot(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Without the right to write there, the log names the right, and `/mod review` shows what waits to one moderator alone."""
-    async with DiscordServer() as fake:
+    async with FaultyDiscord() as fake:
         room = Community(fake)
         fake.allow(room.mods, fake.bot, deny=NO_WRITING)
         async with room.running(tmp_path, moderation={"mode": "all"}):
@@ -764,7 +765,7 @@ async def test_moderators_can_decide_when_their_channel_is_closed_to_the_bot(
 
 async def test_commands_have_names_in_five_languages(tmp_path: Path) -> None:
     """Discord takes `/mod` with its localised names, and somebody with a German app is answered in German."""
-    async with DiscordServer() as fake:
+    async with FaultyDiscord() as fake:
         room = Community(fake)
         greta: Person = fake.person("greta", locale="de")
         fake.join(room.guild, greta)
@@ -779,7 +780,7 @@ async def test_commands_have_names_in_five_languages(tmp_path: Path) -> None:
 
 async def test_the_log_can_be_read_on_the_command_line(tmp_path: Path) -> None:
     """`cafi discord audit` gives what moderators did, the newest first, under the same pseudonyms, with what was posted."""
-    async with DiscordServer() as fake:
+    async with FaultyDiscord() as fake:
         room = Community(fake)
         async with room.running(tmp_path):
             await said(
@@ -799,7 +800,7 @@ async def test_the_log_can_be_read_on_the_command_line(tmp_path: Path) -> None:
 
 async def test_without_a_moderators_channel_nothing_can_wait_and_a_pause_still_works(tmp_path: Path) -> None:
     """Where nobody could read what waits, the modes that let replies wait are refused, and drafts too."""
-    async with DiscordServer() as fake:
+    async with FaultyDiscord() as fake:
         room = Community(fake)
         async with room.running(tmp_path, moderators_channel=None):
             assert "No reply can wait here" in await said(room.olaf.slash(room.channel, "mod mode", mode="all"))
@@ -812,7 +813,7 @@ async def test_a_decision_that_cannot_be_stored_changes_nothing_and_says_so(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """While the database is away *Approve* shows nothing to anybody and can be pressed again afterwards."""
-    async with DiscordServer() as fake:
+    async with FaultyDiscord() as fake:
         room = Community(fake)
         async with room.running(tmp_path, moderation={"mode": "all"}) as bot:
             await agree(room.anna, room.channel)
@@ -847,7 +848,7 @@ async def test_a_post_is_the_models_only_where_it_cites_its_source_and_passes_th
     tmp_path: Path, agent: dict[str, Any], beginning: str
 ) -> None:
     """What a model writes from another source, or what fails the checks, gives way to a quotation."""
-    async with DiscordServer() as fake:
+    async with FaultyDiscord() as fake:
         room = Community(fake)
         async with room.running(tmp_path, scripted({"agent": agent})):
             await said(room.mia.slash(room.channel, "mod post", source="sleep"))
@@ -857,7 +858,7 @@ async def test_a_post_is_the_models_only_where_it_cites_its_source_and_passes_th
 
 async def test_a_question_by_mention_waits_too_and_is_answered_in_its_thread(tmp_path: Path) -> None:
     """Who mentions the bot finds the waiting line behind their button, and the approved reply in a thread on their message."""
-    async with DiscordServer() as fake:
+    async with FaultyDiscord() as fake:
         room = Community(fake)
         async with room.running(tmp_path, moderation={"mode": "all"}):
             await agree(room.anna, room.channel)

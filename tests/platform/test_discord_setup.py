@@ -10,21 +10,22 @@ import pytest
 from adapters.storage.keyring_file import save
 from adapters.storage.sealing import Keyring, Secret
 from bots.cli.discord import set_up
-from bots.rehearsing.discord_world import DiscordServer, Permission
 from bots.settings import DiscordSettings
 from engine.exceptions import ConfigurationError
+from rehearsal.discord_world import Permission
 from tests.discord import NEEDED, Room
+from tests.fakes.faulty_discord import FaultyDiscord
 from tests.telegram import chats_in
 
 
-def application(fake: DiscordServer, folder: Path, **settings: Any) -> Any:
+def application(fake: FaultyDiscord, folder: Path, **settings: Any) -> Any:
     chosen = DiscordSettings(**{"token": fake.token, **settings})
     return chats_in(folder, discord=chosen).application
 
 
 async def test_setup_registers_commands_and_says_what_is_missing_where(tmp_path: Path) -> None:
     """Each finding is a line; the second time nothing is sent, unless it is asked for."""
-    async with DiscordServer() as fake:
+    async with FaultyDiscord() as fake:
         room = Room(fake)
         save(tmp_path / "secret.json", Keyring(current=Secret.random()))
         fake.allow(room.channel, fake.bot, deny=Permission.CREATE_PUBLIC_THREADS | Permission.SEND_MESSAGES)
@@ -45,7 +46,7 @@ def keys_in(folder: Path) -> list[str]:
 
 async def test_setup_before_the_first_start_makes_no_key_and_notes_nothing(tmp_path: Path) -> None:
     """Without a secret everything is registered each time, and no secret or key is left behind."""
-    async with DiscordServer() as fake:
+    async with FaultyDiscord() as fake:
         for _ in range(2):
             assert (await set_up(application(fake, tmp_path)))[0] == "commands: 12 registered"
     assert keys_in(tmp_path) == []
@@ -53,7 +54,7 @@ async def test_setup_before_the_first_start_makes_no_key_and_notes_nothing(tmp_p
 
 async def test_setup_names_an_intent_that_is_off_and_a_token_that_is_wrong(tmp_path: Path) -> None:
     """Both come with where to mend them."""
-    async with DiscordServer() as fake:
+    async with FaultyDiscord() as fake:
         room = Room(fake)
         fake.gateway.allowed_intents = type(fake.gateway.allowed_intents)(0)
         lines = await set_up(application(fake, tmp_path, listen=True, channels=(room.channel.id,)))

@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from bots.rehearsing.discord_world import DiscordServer, Intent
 from engine.models.protocol import Prompt
+from rehearsal.discord_world import Intent
 from tests.discord import BEGIN, NEEDED, Room, agreed, pinged, running
+from tests.fakes.faulty_discord import FaultyDiscord
 from tests.team import CITED, scripted
 
 
@@ -27,7 +28,7 @@ def words(prompt: Prompt) -> str:
 
 async def test_a_mention_is_answered_in_a_thread_on_the_message(tmp_path: Path) -> None:
     """Somebody who mentions the bot gets a thread on their message, named by the source, with buttons that work."""
-    async with DiscordServer() as fake:
+    async with FaultyDiscord() as fake:
         room = Room(fake)
         async with running(fake, tmp_path) as bot:
             await agreed(bot, room.anna, room.channel)
@@ -45,7 +46,7 @@ async def test_a_mention_is_answered_in_a_thread_on_the_message(tmp_path: Path) 
 
 async def test_before_consent_a_mention_shows_nothing_but_a_button(tmp_path: Path) -> None:
     """The disclaimer is shown to the person alone, once they press; the question is then answered to them alone."""
-    async with DiscordServer() as fake:
+    async with FaultyDiscord() as fake:
         room = Room(fake)
         async with running(fake, tmp_path):
             room.anna.write(room.channel, f"{fake.bot.mention} what are the voices?")
@@ -63,7 +64,7 @@ async def test_before_consent_a_mention_shows_nothing_but_a_button(tmp_path: Pat
 async def test_a_threads_context_is_its_askers_alone(tmp_path: Path) -> None:
     """What another member writes in a thread is answered from a context of their own, and only when they mention us."""
     seen: list[Prompt] = []
-    async with DiscordServer() as fake:
+    async with FaultyDiscord() as fake:
         room = Room(fake)
         listening = {"listen": True, "channels": (room.channel.id,)}
         async with running(fake, tmp_path, recorded(seen), discord_settings=listening) as bot:
@@ -87,7 +88,7 @@ async def test_a_threads_context_is_its_askers_alone(tmp_path: Path) -> None:
 async def test_what_was_asked_in_private_never_colours_a_thread(tmp_path: Path) -> None:
     """An answer to somebody alone and one in a thread come from two contexts of the same person."""
     seen: list[Prompt] = []
-    async with DiscordServer() as fake:
+    async with FaultyDiscord() as fake:
         room = Room(fake)
         async with running(fake, tmp_path, recorded(seen)) as bot:
             await agreed(bot, room.anna, room.channel)
@@ -104,7 +105,7 @@ async def test_what_was_asked_in_private_never_colours_a_thread(tmp_path: Path) 
 async def test_a_thread_begun_by_command_stays_its_askers_after_a_restart(tmp_path: Path) -> None:
     """Whose a thread is stands in its first message: buttons and follow-ups go on in the same context."""
     seen: list[Prompt] = []
-    async with DiscordServer() as fake:
+    async with FaultyDiscord() as fake:
         room = Room(fake)
         async with running(fake, tmp_path, recorded(seen)) as bot:
             await agreed(bot, room.anna, room.channel)
@@ -124,7 +125,7 @@ async def test_a_thread_begun_by_command_stays_its_askers_after_a_restart(tmp_pa
 
 async def test_anybody_may_open_the_topics_under_somebody_elses_question(tmp_path: Path) -> None:
     """The button of a thread's first message shows each person their own topics."""
-    async with DiscordServer() as fake:
+    async with FaultyDiscord() as fake:
         room = Room(fake)
         async with running(fake, tmp_path) as bot:
             await agreed(bot, room.anna, room.channel)
@@ -140,7 +141,7 @@ async def test_anybody_may_open_the_topics_under_somebody_elses_question(tmp_pat
 @pytest.mark.parametrize("mode", ["reply", "ephemeral"])
 async def test_other_ways_of_answering(tmp_path: Path, mode: str) -> None:
     """As a reply, an answer stands in the channel and names whom it is for; ephemerally, nobody else sees anything."""
-    async with DiscordServer() as fake:
+    async with FaultyDiscord() as fake:
         room = Room(fake)
         async with running(fake, tmp_path, discord_settings={"mode": mode}) as bot:
             await agreed(bot, room.anna, room.channel)
@@ -163,7 +164,7 @@ async def test_other_ways_of_answering(tmp_path: Path, mode: str) -> None:
 
 async def test_without_the_intent_only_mentions_are_answered_and_nothing_else_is_asked_for(tmp_path: Path) -> None:
     """The privileged intent is asked for only where listening is switched on."""
-    async with DiscordServer() as fake:
+    async with FaultyDiscord() as fake:
         room = Room(fake)
         async with running(fake, tmp_path):
             room.anna.write(room.channel, "what are the voices?")
@@ -176,7 +177,7 @@ async def test_without_the_intent_only_mentions_are_answered_and_nothing_else_is
 async def test_forgetting_erases_every_thread_of_the_person_and_of_nobody_else(tmp_path: Path) -> None:
     """/forget in a channel erases what was kept in all question threads; consent has to be given anew."""
     seen: list[Prompt] = []
-    async with DiscordServer() as fake:
+    async with FaultyDiscord() as fake:
         room = Room(fake)
         async with running(fake, tmp_path, recorded(seen)) as bot:
             for person in (room.anna, room.ben):
@@ -200,7 +201,7 @@ def _identity(bot: Any, room: Room, user: int) -> Any:
 
 async def test_only_allowed_channels_are_answered_in_and_help_is_everywhere(tmp_path: Path) -> None:
     """Elsewhere a question is declined to the person alone; /crisis, and the referral a message calls for, are not."""
-    async with DiscordServer() as fake:
+    async with FaultyDiscord() as fake:
         room = Room(fake)
         help_desk = fake.category(room.guild, "help")
         inside = fake.text_channel(room.guild, "inside", category=help_desk)

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from bots.rehearsing.discord import DiscordRehearsal
+from bots.stage import Stage
+from rehearsal.discord_rehearsal import DiscordRehearsal
 from tests.team import application
 
 REFUSED = "That is not possible here."
@@ -36,7 +37,7 @@ async def rehearsed(folder: Path, *lines: str) -> Script:
     """A rehearsal over the small knowledge base."""
     terminal = Script(*lines)
     built = application(folder / "kb")
-    await DiscordRehearsal(settings=built.settings, terminal=terminal).run()
+    await DiscordRehearsal(begin=Stage(settings=built.settings).discord, terminal=terminal).run()
     return terminal
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bots.rehearsing.telegram_world import TelegramServer
+from tests.fakes.faulty_telegram import FaultyTelegram
 from tests.telegram import ANYWHERE, BEGIN, agreed, running
 
 
 async def test_nobody_gets_an_answer_before_they_have_agreed(tmp_path: Path) -> None:
     """A question that comes first waits for the disclaimer to be read, and is answered then."""
-    async with TelegramServer() as fake, running(fake, tmp_path):
+    async with FaultyTelegram() as fake, running(fake, tmp_path):
         anna = fake.person("Anna")
         fake.write(anna, "what are the voices?")
         (welcome,) = await fake.wait_for(lambda: fake.replies(anna))
@@ -25,7 +25,7 @@ async def test_nobody_gets_an_answer_before_they_have_agreed(tmp_path: Path) -> 
 
 async def test_where_an_answer_comes_from_is_shown_word_for_word(tmp_path: Path) -> None:
     """The button under an answer shows the passage of the source it comes from."""
-    async with TelegramServer() as fake, running(fake, tmp_path):
+    async with FaultyTelegram() as fake, running(fake, tmp_path):
         anna = fake.person("Anna")
         await agreed(fake, anna)
         fake.write(anna, "what are the voices?")

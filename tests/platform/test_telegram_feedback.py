@@ -10,7 +10,8 @@ from sqlalchemy import select
 from adapters.storage.database import Database
 from adapters.storage.tables import asked as marks
 from adapters.storage.tables import events, polls
-from bots.rehearsing.telegram_world import Person, Shown, TelegramServer
+from rehearsal.telegram_world import Person, Shown
+from tests.fakes.faulty_telegram import FaultyTelegram
 from tests.feedback import shipped
 from tests.telegram import agreed, asked, pressed, quiet, running
 
@@ -28,7 +29,7 @@ def rows(folder: Path, table: Any) -> list[Any]:
         database.close()
 
 
-async def polled(fake: TelegramServer, person: Person) -> Shown:
+async def polled(fake: FaultyTelegram, person: Person) -> Shown:
     """Answers until a poll follows one."""
     for _ in range(4):
         await asked(fake, person, QUESTION)
@@ -37,7 +38,7 @@ async def polled(fake: TelegramServer, person: Person) -> Shown:
 
 async def test_a_vote_in_the_anonymous_poll_becomes_a_count_and_nothing_else(tmp_path: Path) -> None:
     """After five answers one anonymous poll follows; the vote is a number in a week, and the poll is forgotten."""
-    async with TelegramServer() as fake:
+    async with FaultyTelegram() as fake:
         async with running(fake, tmp_path, sessions=EAGER, real_feedback=True) as bot:
             anna = fake.person("Anna")
             await agreed(fake, anna)
@@ -55,7 +56,7 @@ async def test_a_vote_in_the_anonymous_poll_becomes_a_count_and_nothing_else(tmp
 
 async def test_nobody_is_asked_again_within_two_weeks(tmp_path: Path) -> None:
     """The mark that somebody was asked outlives a restart, and keeps ten more answers without a question."""
-    async with TelegramServer() as fake:
+    async with FaultyTelegram() as fake:
         anna = fake.person("Anna")
         async with running(fake, tmp_path, sessions=EAGER, real_feedback=True):
             await agreed(fake, anna)
@@ -69,7 +70,7 @@ async def test_nobody_is_asked_again_within_two_weeks(tmp_path: Path) -> None:
 
 async def test_a_thumb_counts_once(tmp_path: Path) -> None:
     """However often a thumb is pressed under one answer, it is one count; the thanks show for a moment only."""
-    async with TelegramServer() as fake, running(fake, tmp_path, sessions=EAGER, real_feedback=True) as bot:
+    async with FaultyTelegram() as fake, running(fake, tmp_path, sessions=EAGER, real_feedback=True) as bot:
         anna = fake.person("Anna")
         await agreed(fake, anna)
         (answer,) = await asked(fake, anna, QUESTION)
@@ -84,7 +85,7 @@ async def test_a_thumb_counts_once(tmp_path: Path) -> None:
 
 async def test_who_was_shown_the_referral_is_not_asked(tmp_path: Path) -> None:
     """Five calm answers after a crisis referral bring no question."""
-    async with TelegramServer() as fake, running(fake, tmp_path, sessions=EAGER, real_feedback=True):
+    async with FaultyTelegram() as fake, running(fake, tmp_path, sessions=EAGER, real_feedback=True):
         anna = fake.person("Anna")
         await agreed(fake, anna)
         await asked(fake, anna, "i am going to kill myself tonight")
@@ -95,7 +96,7 @@ async def test_who_was_shown_the_referral_is_not_asked(tmp_path: Path) -> None:
 
 async def test_forget_takes_the_poll_and_the_mark_along(tmp_path: Path) -> None:
     """After /forget neither the shown poll nor the mark that somebody was asked is left, and the receipt says so."""
-    async with TelegramServer() as fake, running(fake, tmp_path, sessions=EAGER, real_feedback=True):
+    async with FaultyTelegram() as fake, running(fake, tmp_path, sessions=EAGER, real_feedback=True):
         anna = fake.person("Anna")
         await agreed(fake, anna)
         await polled(fake, anna)
@@ -106,7 +107,7 @@ async def test_forget_takes_the_poll_and_the_mark_along(tmp_path: Path) -> None:
 
 async def test_feedback_can_be_given_at_any_time(tmp_path: Path) -> None:
     """/feedback brings one of the questions after an answer, and says so calmly before there was one."""
-    async with TelegramServer() as fake, running(fake, tmp_path, sessions=EAGER, real_feedback=True):
+    async with FaultyTelegram() as fake, running(fake, tmp_path, sessions=EAGER, real_feedback=True):
         anna = fake.person("Anna", language="de")
         await agreed_in_german(fake, anna)
         (none,) = await asked(fake, anna, "/feedback")
@@ -116,7 +117,7 @@ async def test_feedback_can_be_given_at_any_time(tmp_path: Path) -> None:
         assert poll.kind == "poll" and poll.text in GERMAN
 
 
-async def agreed_in_german(fake: TelegramServer, person: Person) -> None:
+async def agreed_in_german(fake: FaultyTelegram, person: Person) -> None:
     """The first button of the disclaimer agrees, in every language."""
     (welcome,) = await asked(fake, person, "/start")
     await pressed(fake, person, welcome, next(iter(welcome.buttons)))

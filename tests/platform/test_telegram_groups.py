@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from adapters.telegram_adapter.adapter import TelegramBot
-from bots.rehearsing.telegram_world import Chat, Fault, Person, TelegramServer
+from rehearsal.telegram_world import Chat, Person
+from tests.fakes.faulty_telegram import Fault, FaultyTelegram
 from tests.team import scripted
 from tests.telegram import BEGIN, EAGER, agreed, asked, pressed, quiet, running
 
@@ -17,19 +18,19 @@ ANSWER = "Voices are sounds that others do not hear."
 BOT = 7_000_000_001
 
 
-async def ignored(fake: TelegramServer, bot: TelegramBot, chat: Chat, before: int) -> bool:
+async def ignored(fake: FaultyTelegram, bot: TelegramBot, chat: Chat, before: int) -> bool:
     """Whether nothing came after everything has been read."""
     await quiet(fake, bot)
     return len(fake.replies(chat)) == before
 
 
-async def welcomed(fake: TelegramServer, person: Person, chat: Chat, topic: str | None = None) -> None:
+async def welcomed(fake: FaultyTelegram, person: Person, chat: Chat, topic: str | None = None) -> None:
     """The person has agreed in this place."""
     (welcome,) = await asked(fake, person, "/start@cafi_bot", chat=chat, topic=topic)
     await pressed(fake, person, welcome, BEGIN, chat=chat)
 
 
-def raw(fake: TelegramServer, person: Person, chat: Chat, more: dict[str, Any]) -> None:
+def raw(fake: FaultyTelegram, person: Person, chat: Chat, more: dict[str, Any]) -> None:
     """A message as Telegram would send it, with fields that people's apps do not set."""
     message = {"message_id": 9_000, "date": 1_900_000_000, "chat": chat.json(), "from": person.user()} | more
     fake.push_raw({"message": message})
@@ -53,7 +54,7 @@ def raw(fake: TelegramServer, person: Person, chat: Chat, more: dict[str, Any]) 
 )
 async def test_what_people_say_to_each_other_is_not_answered(tmp_path: Path, text: str) -> None:
     """Without our name, a reply to us or a command of ours, the bot keeps silent."""
-    async with TelegramServer() as fake, running(fake, tmp_path) as bot:
+    async with FaultyTelegram() as fake, running(fake, tmp_path) as bot:
         anna, group = fake.person("Anna"), fake.group()
         fake.write(anna, text, chat=group)
         assert await ignored(fake, bot, group, 0) and not fake.calls("sendChatAction")
@@ -71,7 +72,7 @@ async def test_what_people_say_to_each_other_is_not_answered(tmp_path: Path, tex
 )
 async def test_who_calls_the_bot_by_name_is_answered_as_a_reply(tmp_path: Path, text: str) -> None:
     """A mention anywhere, in any case and after emoji, or a command with our name; the answer hangs on the question."""
-    async with TelegramServer() as fake, running(fake, tmp_path):
+    async with FaultyTelegram() as fake, running(fake, tmp_path):
         anna, group = fake.person("Anna"), fake.group()
         await agreed(fake, anna, chat=group)
         (answer,) = await asked(fake, anna, text, chat=group)
@@ -83,7 +84,7 @@ async def test_who_calls_the_bot_by_name_is_answered_as_a_reply(tmp_path: Path, 
 async def test_the_name_is_no_part_of_the_question(tmp_path: Path) -> None:
     """The model reads the question without our name, whether a mention or a name that is linked to our account."""
     model = scripted({})
-    async with TelegramServer() as fake, running(fake, tmp_path, model, sessions=EAGER):
+    async with FaultyTelegram() as fake, running(fake, tmp_path, model, sessions=EAGER):
         anna, group = fake.person("Anna"), fake.group()
         await agreed(fake, anna, chat=group)
         linked = [
@@ -104,7 +105,7 @@ async def test_the_name_is_no_part_of_the_question(tmp_path: Path) -> None:
 
 async def test_a_linked_name_of_somebody_else_does_not_call_us(tmp_path: Path) -> None:
     """A text_mention of another person is theirs."""
-    async with TelegramServer() as fake, running(fake, tmp_path) as bot:
+    async with FaultyTelegram() as fake, running(fake, tmp_path) as bot:
         anna, group = fake.person("Anna"), fake.group()
         other = [
             {"type": "text_mention", "offset": 0, "length": 4, "user": {"id": 5, "is_bot": False, "first_name": "C"}}
@@ -115,7 +116,7 @@ async def test_a_linked_name_of_somebody_else_does_not_call_us(tmp_path: Path) -
 
 async def test_a_reply_to_the_bot_needs_no_name(tmp_path: Path) -> None:
     """A reply to one of our messages is for us; a reply to a person's is not."""
-    async with TelegramServer() as fake, running(fake, tmp_path) as bot:
+    async with FaultyTelegram() as fake, running(fake, tmp_path) as bot:
         anna, group = fake.person("Anna"), fake.supergroup()
         await agreed(fake, anna, chat=group)
         (answer,) = await asked(fake, anna, VOICES, chat=group)
@@ -129,7 +130,7 @@ async def test_a_reply_to_the_bot_needs_no_name(tmp_path: Path) -> None:
 
 async def test_a_picture_calls_us_by_its_caption(tmp_path: Path) -> None:
     """The words below a picture are read; a picture with our name alone is told that only words are; others are ignored."""
-    async with TelegramServer() as fake, running(fake, tmp_path, sessions=EAGER) as bot:
+    async with FaultyTelegram() as fake, running(fake, tmp_path, sessions=EAGER) as bot:
         anna, group = fake.person("Anna"), fake.group()
         await agreed(fake, anna, chat=group)
         for caption, start in ((VOICES, ANSWER), ("@cafi_bot", "I can only read words.")):
@@ -146,7 +147,7 @@ async def test_a_picture_calls_us_by_its_caption(tmp_path: Path) -> None:
 
 async def test_our_name_alone_is_a_call_for_help(tmp_path: Path) -> None:
     """Who writes nothing but our name reads what the bot can do; our name before a command is the command."""
-    async with TelegramServer() as fake, running(fake, tmp_path, sessions=EAGER):
+    async with FaultyTelegram() as fake, running(fake, tmp_path, sessions=EAGER):
         anna, group = fake.person("Anna"), fake.group()
         await agreed(fake, anna, chat=group)
         for text in ("@cafi_bot", "@cafi_bot ?", "👋 @cafi_bot"):
@@ -158,7 +159,7 @@ async def test_our_name_alone_is_a_call_for_help(tmp_path: Path) -> None:
 
 async def test_help_in_a_crisis_needs_no_name(tmp_path: Path) -> None:
     """/crisis is answered whoever else is in the group."""
-    async with TelegramServer() as fake, running(fake, tmp_path):
+    async with FaultyTelegram() as fake, running(fake, tmp_path):
         group = fake.group()
         (reply,) = await asked(fake, fake.person("Anna"), "/crisis", chat=group)
         assert reply.text.startswith("Please call your emergency number now (112")
@@ -183,7 +184,7 @@ async def test_help_in_a_crisis_needs_no_name(tmp_path: Path) -> None:
 )
 async def test_who_is_no_single_person_is_ignored(tmp_path: Path, sender: dict[str, Any]) -> None:
     """Other bots, channels and anonymous administrators could not be kept apart from others."""
-    async with TelegramServer() as fake, running(fake, tmp_path) as bot:
+    async with FaultyTelegram() as fake, running(fake, tmp_path) as bot:
         anna, group = fake.person("Anna"), fake.group()
         called = {"text": VOICES, "entities": [{"type": "mention", "offset": 0, "length": 9}]}
         raw(fake, anna, group, called | sender)
@@ -192,7 +193,7 @@ async def test_who_is_no_single_person_is_ignored(tmp_path: Path, sender: dict[s
 
 async def test_service_messages_are_ignored(tmp_path: Path) -> None:
     """Coming, leaving, a new title, the bot being added: nobody is greeted."""
-    async with TelegramServer() as fake, running(fake, tmp_path) as bot:
+    async with FaultyTelegram() as fake, running(fake, tmp_path) as bot:
         anna, bela = fake.person("Anna"), fake.person("Bela")
         group = fake.group(by=anna)
         fake.join(bela, group)
@@ -207,7 +208,7 @@ async def test_service_messages_are_ignored(tmp_path: Path) -> None:
 
 async def test_each_member_agrees_alone(tmp_path: Path) -> None:
     """That one member has agreed counts for nobody else; nobody can agree with somebody else's button."""
-    async with TelegramServer() as fake, running(fake, tmp_path) as bot:
+    async with FaultyTelegram() as fake, running(fake, tmp_path) as bot:
         anna, bela, group = fake.person("Anna"), fake.person("Bela", language="de"), fake.group()
         (welcome,) = await asked(fake, anna, VOICES, chat=group)
         fake.press(bela, welcome.id, BEGIN, chat=group)
@@ -227,7 +228,7 @@ async def test_each_member_agrees_alone(tmp_path: Path) -> None:
 async def test_one_members_question_never_reaches_anothers_answer(tmp_path: Path) -> None:
     """In the same group, neither the model's prompts nor /source know what another member asked."""
     model = scripted({})
-    async with TelegramServer() as fake, running(fake, tmp_path, model, sessions=EAGER):
+    async with FaultyTelegram() as fake, running(fake, tmp_path, model, sessions=EAGER):
         anna, bela, group = fake.person("Anna"), fake.person("Bela"), fake.supergroup()
         await agreed(fake, anna, chat=group)
         await agreed(fake, bela, chat=group)
@@ -242,7 +243,7 @@ async def test_one_members_question_never_reaches_anothers_answer(tmp_path: Path
 
 async def test_somebody_elses_answer_cannot_be_changed(tmp_path: Path) -> None:
     """A member who presses a button under another's answer is told whose it is; nothing is sent to the group."""
-    async with TelegramServer() as fake, running(fake, tmp_path) as bot:
+    async with FaultyTelegram() as fake, running(fake, tmp_path) as bot:
         anna, bela, group = fake.person("Anna"), fake.person("Bela"), fake.group()
         await agreed(fake, anna, chat=group)
         (answer,) = await asked(fake, anna, VOICES, chat=group)
@@ -256,7 +257,7 @@ async def test_somebody_elses_answer_cannot_be_changed(tmp_path: Path) -> None:
 
 async def test_the_topics_of_a_forum_are_apart(tmp_path: Path) -> None:
     """An answer stays in its topic, and what was said in one is unknown in another; consent too is given for each."""
-    async with TelegramServer() as fake, running(fake, tmp_path, sessions=EAGER):
+    async with FaultyTelegram() as fake, running(fake, tmp_path, sessions=EAGER):
         anna, forum = fake.person("Anna"), fake.supergroup(topics=["Voices", "Sleep"])
         await welcomed(fake, anna, forum, "Voices")
         (answer,) = await asked(fake, anna, VOICES, chat=forum, topic="Voices")
@@ -271,7 +272,7 @@ async def test_the_topics_of_a_forum_are_apart(tmp_path: Path) -> None:
 
 async def test_a_topic_that_is_gone_leaves_the_answer_in_the_group(tmp_path: Path) -> None:
     """The answer to a question in a deleted topic comes in the general one."""
-    async with TelegramServer() as fake, running(fake, tmp_path):
+    async with FaultyTelegram() as fake, running(fake, tmp_path):
         anna, forum = fake.person("Anna"), fake.supergroup(topics=["Voices"])
         await welcomed(fake, anna, forum, "Voices")
         fake.fail("sendMessage", Fault.refused(400, "Bad Request: message thread not found"))
@@ -281,7 +282,7 @@ async def test_a_topic_that_is_gone_leaves_the_answer_in_the_group(tmp_path: Pat
 
 async def test_the_making_of_a_topic_is_no_message_to_reply_to(tmp_path: Path) -> None:
     """In a forum every message hangs on the making of its topic: neither ours to answer, nor a sign of who asked."""
-    async with TelegramServer() as fake, running(fake, tmp_path) as bot:
+    async with FaultyTelegram() as fake, running(fake, tmp_path) as bot:
         anna, forum = fake.person("Anna"), fake.supergroup(topics=["Voices"])
         topic = fake.topic_id(forum, "Voices")
         made = {"message_id": topic, "date": 1, "chat": forum.json(), "forum_topic_created": {"name": "Voices"}}
@@ -302,7 +303,7 @@ async def test_the_making_of_a_topic_is_no_message_to_reply_to(tmp_path: Path) -
 
 async def test_a_group_that_becomes_a_supergroup_is_followed(tmp_path: Path) -> None:
     """An answer on its way arrives in the new group, which has another id."""
-    async with TelegramServer() as fake, running(fake, tmp_path, scripted({}, latency=0.15)):
+    async with FaultyTelegram() as fake, running(fake, tmp_path, scripted({}, latency=0.15)):
         anna, group = fake.person("Anna"), fake.group()
         await agreed(fake, anna, chat=group)
         fake.write(anna, "@cafi_bot how to sleep?", chat=group)
@@ -314,7 +315,7 @@ async def test_a_group_that_becomes_a_supergroup_is_followed(tmp_path: Path) -> 
 
 async def test_a_bot_that_was_removed_keeps_silent_and_forgets(tmp_path: Path) -> None:
     """What was on its way is dropped; back in the group, the member reads the disclaimer again."""
-    async with TelegramServer() as fake, running(fake, tmp_path, scripted({}, latency=0.15)) as bot:
+    async with FaultyTelegram() as fake, running(fake, tmp_path, scripted({}, latency=0.15)) as bot:
         anna, group = fake.person("Anna"), fake.group()
         await agreed(fake, anna, chat=group)
         fake.write(anna, "@cafi_bot how to sleep?", chat=group)
@@ -329,6 +330,6 @@ async def test_a_bot_that_was_removed_keeps_silent_and_forgets(tmp_path: Path) -
 
 async def test_whocanread_says_that_a_group_reads_along(tmp_path: Path) -> None:
     """In a group the page names its members, and offers the private chat."""
-    async with TelegramServer() as fake, running(fake, tmp_path):
+    async with FaultyTelegram() as fake, running(fake, tmp_path):
         (page,) = await asked(fake, fake.person("Anna"), "/whocanread", chat=fake.group())
         assert "Everybody in this group can read what is written here" in page.text

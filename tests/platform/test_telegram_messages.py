@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from adapters.delivery.splitting import utf16_units
-from bots.rehearsing.telegram_world import Fault, TelegramServer
 from engine.knowledge.base import KnowledgeBase
+from tests.fakes.faulty_telegram import Fault, FaultyTelegram
 from tests.team import CITED, knowledge_folder, scripted
 from tests.telegram import EAGER, agreed, asked, pressed, quiet, running
 
@@ -45,7 +45,7 @@ async def test_a_long_text_comes_in_pieces_with_the_buttons_under_the_last(tmp_p
     source = f"---\nid: rest\ntitle: Rest\nsummary: [rest]\nquestions: [how do I rest]\n---\n{body}\n"
     knowledge_folder(tmp_path / "kb", rest=source)
     model = scripted({"agent": {**CITED, "citations": ["rest"], "reply": sentence.strip()}})
-    async with TelegramServer() as fake, running(fake, tmp_path, model, sessions=EAGER) as bot:
+    async with FaultyTelegram() as fake, running(fake, tmp_path, model, sessions=EAGER) as bot:
         anna = fake.person("Anna")
         await agreed(fake, anna)
         (answer,) = await asked(fake, anna, "how do I rest")
@@ -77,7 +77,7 @@ async def test_only_the_last_piece_has_the_keyboard(tmp_path: Path) -> None:
 
 async def test_headings_are_bold_and_previews_are_off(tmp_path: Path) -> None:
     """The heading is an entity, no markup stands in any text, and no message opens a preview of a link."""
-    async with TelegramServer() as fake, running(fake, tmp_path, sessions=EAGER):
+    async with FaultyTelegram() as fake, running(fake, tmp_path, sessions=EAGER):
         anna = fake.person("Anna")
         await agreed(fake, anna)
         await asked(fake, anna, "what are the voices?")
@@ -111,7 +111,7 @@ def test_names_in_a_text_call_nobody(said: str, shown: str) -> None:
 async def test_nobody_is_called_by_what_a_model_writes(tmp_path: Path) -> None:
     """A model that writes a name with an @ calls nobody in the group."""
     reply = {**CITED, "reply": "A fixed time for going to bed can help, @bela and <b>@cleo</b>. *_[x](tg://user?id=5)"}
-    async with TelegramServer() as fake, running(fake, tmp_path, scripted({"agent": reply})):
+    async with FaultyTelegram() as fake, running(fake, tmp_path, scripted({"agent": reply})):
         anna, group = fake.person("Anna"), fake.group()
         await agreed(fake, anna, chat=group)
         (answer,) = await asked(fake, anna, f"@cafi_bot {SLEEPLESS}", chat=group)
@@ -139,7 +139,7 @@ async def test_the_buttons_of_every_shipped_source_fit() -> None:
 async def test_a_picture_comes_first_and_is_told_in_words_below_it(tmp_path: Path) -> None:
     """The diagram of the source is shown with its caption and what it shows; the answer with its buttons follows."""
     with_diagram(tmp_path)
-    async with TelegramServer() as fake, running(fake, tmp_path):
+    async with FaultyTelegram() as fake, running(fake, tmp_path):
         anna = fake.person("Anna")
         await agreed(fake, anna)
         picture, answer = await asked(fake, anna, "what does stress do", replies=2)
@@ -154,7 +154,7 @@ async def test_a_picture_comes_first_and_is_told_in_words_below_it(tmp_path: Pat
 async def test_a_picture_that_telegram_refuses_is_told_in_words(tmp_path: Path, refusal: str) -> None:
     """Whatever is wrong with the picture or the group's rules, its words arrive, and the answer after them."""
     with_diagram(tmp_path)
-    async with TelegramServer() as fake, running(fake, tmp_path):
+    async with FaultyTelegram() as fake, running(fake, tmp_path):
         anna = fake.person("Anna")
         await agreed(fake, anna)
         fake.fail("sendPhoto", Fault.refused(400, refusal))
@@ -165,7 +165,7 @@ async def test_a_picture_that_telegram_refuses_is_told_in_words(tmp_path: Path, 
 async def test_a_picture_that_is_gone_is_told_in_words(tmp_path: Path) -> None:
     """A file that somebody has deleted while CAFI runs spoils no answer."""
     with_diagram(tmp_path)
-    async with TelegramServer() as fake, running(fake, tmp_path):
+    async with FaultyTelegram() as fake, running(fake, tmp_path):
         anna = fake.person("Anna")
         await agreed(fake, anna)
         (tmp_path / "kb" / "media" / "glass.png").unlink()
@@ -176,7 +176,7 @@ async def test_a_picture_that_is_gone_is_told_in_words(tmp_path: Path) -> None:
 async def test_a_long_description_goes_on_below_the_picture(tmp_path: Path) -> None:
     """What a caption cannot hold (1024 units) follows as a message: somebody may depend on it."""
     with_diagram(tmp_path, LONG_ALT.strip())
-    async with TelegramServer() as fake, running(fake, tmp_path):
+    async with FaultyTelegram() as fake, running(fake, tmp_path):
         anna = fake.person("Anna")
         await agreed(fake, anna)
         picture, rest, _ = await asked(fake, anna, "what does stress do", replies=3)
@@ -189,7 +189,7 @@ async def test_a_long_description_goes_on_below_the_picture(tmp_path: Path) -> N
 
 async def test_a_changed_question_is_answered_with_a_note(tmp_path: Path) -> None:
     """An edited message gets an answer that says which of the two it is about."""
-    async with TelegramServer() as fake, running(fake, tmp_path):
+    async with FaultyTelegram() as fake, running(fake, tmp_path):
         anna = fake.person("Anna")
         await agreed(fake, anna)
         message = fake.write(anna, SLEEPLESS)
@@ -202,7 +202,7 @@ async def test_a_changed_question_is_answered_with_a_note(tmp_path: Path) -> Non
 
 async def test_a_changed_message_of_danger_gets_the_referral(tmp_path: Path) -> None:
     """Help comes first in a changed message as well."""
-    async with TelegramServer() as fake, running(fake, tmp_path):
+    async with FaultyTelegram() as fake, running(fake, tmp_path):
         anna = fake.person("Anna")
         await agreed(fake, anna)
         message = fake.write(anna, "hello")
@@ -214,7 +214,7 @@ async def test_a_changed_message_of_danger_gets_the_referral(tmp_path: Path) -> 
 
 async def test_old_edits_and_changed_commands_are_left_alone(tmp_path: Path) -> None:
     """A message changed after a quarter of an hour, a changed command, and a changed picture get no answer."""
-    async with TelegramServer() as fake, running(fake, tmp_path) as bot:
+    async with FaultyTelegram() as fake, running(fake, tmp_path) as bot:
         anna = fake.person("Anna")
         await agreed(fake, anna)
         before = len(fake.replies(anna))
@@ -235,7 +235,7 @@ async def test_old_edits_and_changed_commands_are_left_alone(tmp_path: Path) -> 
 @pytest.mark.parametrize("kind", ["photo", "sticker", "voice", "contact", "location"])
 async def test_a_message_without_words_is_told_what_helps(tmp_path: Path, kind: str) -> None:
     """Pictures, stickers, voice messages, contacts and places are answered, and kept nowhere."""
-    async with TelegramServer() as fake, running(fake, tmp_path):
+    async with FaultyTelegram() as fake, running(fake, tmp_path):
         anna = fake.person("Anna")
         await agreed(fake, anna)
         before = len(fake.replies(anna))
@@ -246,7 +246,7 @@ async def test_a_message_without_words_is_told_what_helps(tmp_path: Path, kind: 
 
 async def test_the_words_below_a_picture_are_answered(tmp_path: Path) -> None:
     """A caption is a message like any other."""
-    async with TelegramServer() as fake, running(fake, tmp_path):
+    async with FaultyTelegram() as fake, running(fake, tmp_path):
         anna = fake.person("Anna")
         await agreed(fake, anna)
         before = len(fake.replies(anna))
@@ -257,7 +257,7 @@ async def test_the_words_below_a_picture_are_answered(tmp_path: Path) -> None:
 
 async def test_a_very_long_message_is_answered(tmp_path: Path) -> None:
     """4,096 characters, as many as Telegram carries, get one answer."""
-    async with TelegramServer() as fake, running(fake, tmp_path):
+    async with FaultyTelegram() as fake, running(fake, tmp_path):
         anna = fake.person("Anna")
         await agreed(fake, anna)
         (answer,) = await asked(fake, anna, ("what are the voices? " + "well, " * 800)[:4096])
@@ -269,7 +269,7 @@ async def test_a_very_long_message_is_answered(tmp_path: Path) -> None:
 
 async def test_the_typing_sign_lasts_as_long_as_the_turn(tmp_path: Path) -> None:
     """It is renewed until the answer is there, and not afterwards."""
-    async with TelegramServer() as fake, running(fake, tmp_path, scripted({}, latency=0.2)) as bot:
+    async with FaultyTelegram() as fake, running(fake, tmp_path, scripted({}, latency=0.2)) as bot:
         object.__setattr__(bot.dispatch.screen, "typing_seconds", 0.05)
         anna = fake.person("Anna")
         await agreed(fake, anna)
@@ -285,7 +285,7 @@ async def test_the_typing_sign_lasts_as_long_as_the_turn(tmp_path: Path) -> None
 async def test_a_slow_turn_says_once_that_it_takes_longer(tmp_path: Path) -> None:
     """The line comes before the answer, and once."""
     sessions = {"slow_after_seconds": 0.1}
-    async with TelegramServer() as fake, running(fake, tmp_path, scripted({}, latency=0.2), sessions=sessions) as bot:
+    async with FaultyTelegram() as fake, running(fake, tmp_path, scripted({}, latency=0.2), sessions=sessions) as bot:
         anna = fake.person("Anna")
         await agreed(fake, anna)
         line, answer = await asked(fake, anna, SLEEPLESS, replies=2)
@@ -298,7 +298,7 @@ async def test_a_slow_turn_says_once_that_it_takes_longer(tmp_path: Path) -> Non
 async def test_nobody_is_asked_to_wait_after_the_answer(tmp_path: Path) -> None:
     """Where even that line cannot be sent, it does not come after the answer."""
     sessions = {"slow_after_seconds": 0.1}
-    async with TelegramServer() as fake, running(fake, tmp_path, scripted({}, latency=0.2), sessions=sessions) as bot:
+    async with FaultyTelegram() as fake, running(fake, tmp_path, scripted({}, latency=0.2), sessions=sessions) as bot:
         anna = fake.person("Anna")
         await agreed(fake, anna)
         fake.fail("sendMessage", Fault.too_many_requests(5))
@@ -310,7 +310,7 @@ async def test_nobody_is_asked_to_wait_after_the_answer(tmp_path: Path) -> None:
 
 async def test_slow_and_quick_turns_answer_side_by_side(tmp_path: Path) -> None:
     """While one chat's turn takes its time, another is answered."""
-    async with TelegramServer() as fake, running(fake, tmp_path, scripted({}, latency=0.5)):
+    async with FaultyTelegram() as fake, running(fake, tmp_path, scripted({}, latency=0.5)):
         anna, bela = fake.person("Anna"), fake.person("Bela")
         await agreed(fake, anna)
         await agreed(fake, bela)
@@ -323,7 +323,7 @@ async def test_slow_and_quick_turns_answer_side_by_side(tmp_path: Path) -> None:
 
 async def test_a_message_for_another_answers_button_is_in_order(tmp_path: Path) -> None:
     """Two questions and a button in one breath are answered one after the other."""
-    async with TelegramServer() as fake, running(fake, tmp_path, sessions=EAGER):
+    async with FaultyTelegram() as fake, running(fake, tmp_path, sessions=EAGER):
         anna = fake.person("Anna")
         await agreed(fake, anna)
         (answer,) = await asked(fake, anna, "what are the voices?")

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from bots.rehearsing.telegram_world import Fault, TelegramServer
 from bots.settings import TelegramSettings
 from bots.telegram import telegram
 from engine.exceptions import ConfigurationError
+from tests.fakes.faulty_telegram import Fault, FaultyTelegram
 from tests.team import scripted
 from tests.telegram import BEGIN, EAGER, agreed, asked, chats_in, quiet, running
 
@@ -44,7 +44,7 @@ def rows(folder: Path) -> dict[str, int]:
 
 async def test_a_limit_on_one_chat_delays_no_other(tmp_path: Path) -> None:
     """While one chat waits out a 429, another is answered; the first gets its answer then, once."""
-    async with TelegramServer() as fake, running(fake, tmp_path) as bot:
+    async with FaultyTelegram() as fake, running(fake, tmp_path) as bot:
         anna, bela = fake.person("Anna"), fake.person("Bela")
         await agreed(fake, anna)
         await agreed(fake, bela)
@@ -62,7 +62,7 @@ async def test_a_limit_on_one_chat_delays_no_other(tmp_path: Path) -> None:
 
 async def test_who_blocks_the_bot_is_forgotten_whole(tmp_path: Path) -> None:
     """403 on an answer: nothing of the chat stays, neither its state nor what waits."""
-    async with TelegramServer() as fake, running(fake, tmp_path, scripted({}, latency=0.1)) as bot:
+    async with FaultyTelegram() as fake, running(fake, tmp_path, scripted({}, latency=0.1)) as bot:
         anna = fake.person("Anna")
         await agreed(fake, anna)
         fake.fail("sendMessage", Fault.blocked(), times=None)
@@ -75,7 +75,7 @@ async def test_who_blocks_the_bot_is_forgotten_whole(tmp_path: Path) -> None:
 
 async def test_a_block_is_heard_of_without_a_message(tmp_path: Path) -> None:
     """Telegram tells of the block itself: the chat is erased then; back again, it begins anew."""
-    async with TelegramServer() as fake, running(fake, tmp_path) as bot:
+    async with FaultyTelegram() as fake, running(fake, tmp_path) as bot:
         anna = fake.person("Anna")
         await agreed(fake, anna)
         assert rows(tmp_path)["chats"] == 1
@@ -89,7 +89,7 @@ async def test_a_block_is_heard_of_without_a_message(tmp_path: Path) -> None:
 @pytest.mark.parametrize("said", ["chat not found", "user is deactivated", "CHAT_WRITE_FORBIDDEN", "TOPIC_CLOSED"])
 async def test_a_place_where_nobody_can_be_reached_is_forgotten(tmp_path: Path, said: str) -> None:
     """These refusals mean that nothing can be shown there: nothing is kept, and it is not tried for ever."""
-    async with TelegramServer() as fake, running(fake, tmp_path) as bot:
+    async with FaultyTelegram() as fake, running(fake, tmp_path) as bot:
         anna = fake.person("Anna")
         await agreed(fake, anna)
         fake.fail("sendMessage", Fault.refused(400, f"Bad Request: {said}"), times=None)
@@ -106,7 +106,7 @@ async def test_a_place_where_nobody_can_be_reached_is_forgotten(tmp_path: Path, 
 )  # fmt: skip
 async def test_a_failing_network_loses_no_answer(tmp_path: Path, fault: Fault, times: int) -> None:
     """The answer is sent until Telegram has taken it; cut off after that, it may come twice, and never not at all."""
-    async with TelegramServer() as fake, running(fake, tmp_path) as bot:
+    async with FaultyTelegram() as fake, running(fake, tmp_path) as bot:
         anna = fake.person("Anna")
         await agreed(fake, anna)
         fake.fail("sendMessage", fault)
@@ -118,7 +118,7 @@ async def test_a_failing_network_loses_no_answer(tmp_path: Path, fault: Fault, t
 
 async def test_a_message_whose_form_is_refused_is_sent_plainly(tmp_path: Path) -> None:
     """What Telegram objects to (entities, then buttons) is taken out; the words arrive."""
-    async with TelegramServer() as fake, running(fake, tmp_path):
+    async with FaultyTelegram() as fake, running(fake, tmp_path):
         anna = fake.person("Anna")
         fake.fail("sendMessage", Fault.refused(400, "Bad Request: BUTTON_DATA_INVALID"))
         (welcome,) = await asked(fake, anna, "/start")
@@ -130,7 +130,7 @@ async def test_a_message_whose_form_is_refused_is_sent_plainly(tmp_path: Path) -
 
 async def test_what_can_never_be_shown_stops_no_chat(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """A message that is refused whatever is taken out of it gets an apology; the next one is answered."""
-    async with TelegramServer() as fake, running(fake, tmp_path):
+    async with FaultyTelegram() as fake, running(fake, tmp_path):
         anna = fake.person("Anna")
         await agreed(fake, anna)
         fake.fail("sendMessage", Fault.refused(400, "Bad Request: message is strange"), times=2)
@@ -142,7 +142,7 @@ async def test_what_can_never_be_shown_stops_no_chat(tmp_path: Path, caplog: pyt
 
 async def test_a_button_press_that_is_too_old_is_answered_all_the_same(tmp_path: Path) -> None:
     """That Telegram does not take the acknowledgement any more hides nothing from the person."""
-    async with TelegramServer() as fake, running(fake, tmp_path):
+    async with FaultyTelegram() as fake, running(fake, tmp_path):
         anna = fake.person("Anna")
         await agreed(fake, anna)
         (answer,) = await asked(fake, anna, "what are the voices?")
@@ -153,7 +153,7 @@ async def test_a_button_press_that_is_too_old_is_answered_all_the_same(tmp_path:
 
 async def test_a_typing_sign_that_fails_spoils_nothing(tmp_path: Path) -> None:
     """Where the sign is refused or limited, the answer comes."""
-    async with TelegramServer() as fake, running(fake, tmp_path):
+    async with FaultyTelegram() as fake, running(fake, tmp_path):
         fake.fail("sendChatAction", Fault.too_many_requests(30), times=None)
         anna = fake.person("Anna")
         await agreed(fake, anna)
@@ -171,7 +171,7 @@ async def test_a_typing_sign_that_fails_spoils_nothing(tmp_path: Path) -> None:
 )  # fmt: skip
 async def test_polling_goes_on_after_failures(tmp_path: Path, fault: Fault) -> None:
     """A few failures in a row, and the next message is answered, once."""
-    async with TelegramServer() as fake:
+    async with FaultyTelegram() as fake:
         fake.fail("getUpdates", fault, times=1 if "retry after" in str(fault) else 3)
         async with running(fake, tmp_path) as bot:
             anna = fake.person("Anna")
@@ -185,7 +185,7 @@ async def test_another_program_with_the_same_token_is_named(tmp_path: Path, capl
     """409: the operator reads what is going on, and the bot goes on asking."""
     from adapters.telegram_adapter import polling
 
-    async with TelegramServer() as fake:
+    async with FaultyTelegram() as fake:
         fake.fail("getUpdates", Fault.refused(409, "Conflict: terminated by other getUpdates request"))
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(polling, "CONFLICT_SECONDS", 0.02)
@@ -196,7 +196,7 @@ async def test_another_program_with_the_same_token_is_named(tmp_path: Path, capl
 
 async def test_a_wrong_token_is_named_at_the_start(tmp_path: Path) -> None:
     """Nobody knows the token: a configuration error with the key and the remedy."""
-    async with TelegramServer() as fake:
+    async with FaultyTelegram() as fake:
         fake.token = "7:another"
         chosen = TelegramSettings(token="7000000001:AAwrong", base_url=fake.base_url)  # type: ignore[arg-type]
         chats = chats_in(tmp_path, telegram=chosen)
@@ -219,7 +219,7 @@ def test_what_is_no_token_is_named_before_anything_is_sent(tmp_path: Path, token
 
 async def test_a_token_that_is_taken_back_ends_the_bot_with_a_word(tmp_path: Path) -> None:
     """Later, the same; messages on disk wait for the new token."""
-    async with TelegramServer() as fake:
+    async with FaultyTelegram() as fake:
         chosen = TelegramSettings(token=fake.token, base_url=fake.base_url)  # type: ignore[arg-type]
         chats = chats_in(tmp_path, scripted({}, latency=0.2), telegram=chosen)
         async with chats.application.closing:
@@ -244,7 +244,7 @@ async def test_a_token_that_is_taken_back_ends_the_bot_with_a_word(tmp_path: Pat
 
 async def test_an_answer_waits_while_the_token_is_not_known(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """With a webhook nobody asks for updates: the operator reads it when an answer cannot be sent, and it is kept."""
-    async with TelegramServer() as fake, running(fake, tmp_path) as bot:
+    async with FaultyTelegram() as fake, running(fake, tmp_path) as bot:
         anna = fake.person("Anna")
         await agreed(fake, anna)
         fake.fail("sendMessage", Fault.refused(401, "Unauthorized"))
@@ -259,7 +259,7 @@ async def test_telegram_out_of_reach_at_the_start_is_waited_for(
 ) -> None:
     """The bot starts when Telegram is there, says so once, and ends when it is told to."""
     with caplog.at_level(logging.WARNING):
-        async with TelegramServer() as fake:
+        async with FaultyTelegram() as fake:
             fake.fail("getMe", Fault.broken_gateway(502), times=1)
             async with running(fake, tmp_path):
                 await asked(fake, fake.person("Anna"), "hello")
@@ -295,7 +295,7 @@ async def test_malformed_updates_among_good_ones_concern_no_other(
 ) -> None:
     """Each update is read alone: the good ones before, between and after are answered; nothing of the bad is logged."""
     with caplog.at_level(logging.DEBUG):
-        async with TelegramServer() as fake, running(fake, tmp_path, sessions=EAGER) as bot:
+        async with FaultyTelegram() as fake, running(fake, tmp_path, sessions=EAGER) as bot:
             anna = fake.person("Anna")
             await agreed(fake, anna)
             for update in MALFORMED:
@@ -311,7 +311,7 @@ async def test_malformed_updates_among_good_ones_concern_no_other(
 
 async def test_half_a_character_is_no_harm(tmp_path: Path) -> None:
     """A text with half a surrogate pair, which no file can hold, is answered like any other."""
-    async with TelegramServer() as fake, running(fake, tmp_path):
+    async with FaultyTelegram() as fake, running(fake, tmp_path):
         anna = fake.person("Anna")
         await agreed(fake, anna)
         (answer,) = await asked(fake, anna, "what are the voices? \ud83d", entities=[])
@@ -320,7 +320,7 @@ async def test_half_a_character_is_no_harm(tmp_path: Path) -> None:
 
 async def test_an_update_without_a_number_does_not_keep_the_bot_busy(tmp_path: Path) -> None:
     """It cannot be acknowledged, so it comes again and again: the bot waits in between, and answers everybody else."""
-    async with TelegramServer() as fake, running(fake, tmp_path):
+    async with FaultyTelegram() as fake, running(fake, tmp_path):
         anna = fake.person("Anna")
         fake.push_raw({"message": {"chat": _CHAT, "from": _SENDER, "text": "hi", "date": 1}}, as_is=True)
         await asked(fake, anna, "hello")
@@ -329,7 +329,7 @@ async def test_an_update_without_a_number_does_not_keep_the_bot_busy(tmp_path: P
 
 async def test_messages_that_were_taken_are_not_taken_again(tmp_path: Path) -> None:
     """A process that ends before it could acknowledge is followed by one that answers no message twice."""
-    async with TelegramServer() as fake:
+    async with FaultyTelegram() as fake:
         anna = fake.person("Anna")
         async with running(fake, tmp_path) as bot:
             await agreed(fake, anna)

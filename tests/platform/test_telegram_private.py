@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from adapters.conversation.texts import COMMANDS
-from bots.rehearsing.telegram_world import TelegramServer
+from tests.fakes.faulty_telegram import FaultyTelegram
 from tests.kept_feedback import KeptFeedback
 from tests.team import knowledge_folder, scripted
 from tests.telegram import ANYWHERE, BEGIN, EAGER, agreed, asked, pressed, quiet, running, texts
@@ -24,7 +24,7 @@ REFERRAL = "Please call your emergency number now (112, 911, 999, 000 or 111,"
 
 async def test_start_shows_what_this_is_before_anything_else(tmp_path: Path) -> None:
     """The disclaimer says that this is a program, what it can get wrong, and who reads along; four buttons follow."""
-    async with TelegramServer() as fake, running(fake, tmp_path):
+    async with FaultyTelegram() as fake, running(fake, tmp_path):
         anna = fake.person("Anna")
         (welcome,) = await asked(fake, anna, "/start")
         for part in ("a computer program (an AI)", "not a doctor", "It can still be wrong", "not end-to-end encrypted"):
@@ -34,7 +34,7 @@ async def test_start_shows_what_this_is_before_anything_else(tmp_path: Path) -> 
 
 async def test_a_deep_link_waits_for_consent_and_is_answered_then(tmp_path: Path) -> None:
     """`t.me/bot?start=voices` shows the disclaimer, then the answer about voices."""
-    async with TelegramServer() as fake, running(fake, tmp_path):
+    async with FaultyTelegram() as fake, running(fake, tmp_path):
         anna = fake.person("Anna")
         fake.start(anna, "voices")
         (welcome,) = await fake.wait_for(lambda: fake.replies(anna))
@@ -47,7 +47,7 @@ async def test_a_deep_link_waits_for_consent_and_is_answered_then(tmp_path: Path
 
 async def test_a_deep_link_of_somebody_who_agreed_is_answered_at_once(tmp_path: Path) -> None:
     """A known topic is answered; an unknown one, and none, show what the bot is and can do."""
-    async with TelegramServer() as fake, running(fake, tmp_path):
+    async with FaultyTelegram() as fake, running(fake, tmp_path):
         anna = fake.person("Anna")
         await agreed(fake, anna)
         for link, start in (
@@ -62,7 +62,7 @@ async def test_a_deep_link_of_somebody_who_agreed_is_answered_at_once(tmp_path: 
 
 async def test_the_last_question_before_consent_is_the_one_that_is_answered(tmp_path: Path) -> None:
     """A second question replaces the first; the disclaimer is not read out twice."""
-    async with TelegramServer() as fake, running(fake, tmp_path):
+    async with FaultyTelegram() as fake, running(fake, tmp_path):
         anna = fake.person("Anna")
         (welcome,) = await asked(fake, anna, SLEEPLESS)
         (again,) = await asked(fake, anna, "what are the voices?")
@@ -82,14 +82,14 @@ async def test_the_last_question_before_consent_is_the_one_that_is_answered(tmp_
 )
 async def test_what_needs_no_consent_is_answered_at_once(tmp_path: Path, command: str, start: str) -> None:
     """Help and leaving never wait for a yes."""
-    async with TelegramServer() as fake, running(fake, tmp_path):
+    async with FaultyTelegram() as fake, running(fake, tmp_path):
         (reply,) = await asked(fake, fake.person("Anna"), f"/{command}")
         assert reply.text.startswith(start) and not fake.refusals()
 
 
 async def test_the_buttons_of_the_disclaimer_do_what_they_say(tmp_path: Path) -> None:
     """Who can read this, help now, and no: the last one erases and says so."""
-    async with TelegramServer() as fake, running(fake, tmp_path):
+    async with FaultyTelegram() as fake, running(fake, tmp_path):
         anna = fake.person("Anna")
         (welcome,) = await asked(fake, anna, SLEEPLESS)
         (readers,) = await pressed(fake, anna, welcome, "Who can read this?")
@@ -109,7 +109,7 @@ async def test_the_buttons_of_the_disclaimer_do_what_they_say(tmp_path: Path) ->
 @pytest.mark.parametrize("before", ["", "/start "])
 async def test_the_referral_comes_before_consent(tmp_path: Path, before: str) -> None:
     """Who writes that they are in danger reads first where help is, whatever command stands before it."""
-    async with TelegramServer() as fake, running(fake, tmp_path):
+    async with FaultyTelegram() as fake, running(fake, tmp_path):
         first, second = await asked(fake, fake.person("Anna"), before + ENDANGERED, replies=2)
         assert first.text.startswith(REFERRAL)
         assert not second.text.startswith(REFERRAL)
@@ -117,7 +117,7 @@ async def test_the_referral_comes_before_consent(tmp_path: Path, before: str) ->
 
 async def test_the_referral_is_the_first_message_after_consent(tmp_path: Path) -> None:
     """The question that waited was one of danger: no thanks come before help, and help is not read out whole twice."""
-    async with TelegramServer() as fake, running(fake, tmp_path) as bot:
+    async with FaultyTelegram() as fake, running(fake, tmp_path) as bot:
         anna = fake.person("Anna")
         _, welcome = await asked(fake, anna, ENDANGERED, replies=2)
         reply, where = await pressed(fake, anna, welcome, BEGIN, replies=2)
@@ -129,7 +129,7 @@ async def test_the_referral_is_the_first_message_after_consent(tmp_path: Path) -
 async def test_the_referral_is_on_screen_before_a_model_is_asked(tmp_path: Path) -> None:
     """The referral is sent while no model has had a prompt, and nothing else follows it."""
     model = scripted({})
-    async with TelegramServer() as fake, running(fake, tmp_path, model) as bot:
+    async with FaultyTelegram() as fake, running(fake, tmp_path, model) as bot:
         anna = fake.person("Anna")
         await agreed(fake, anna)
         (referral,) = await asked(fake, anna, ENDANGERED)
@@ -140,7 +140,7 @@ async def test_the_referral_is_on_screen_before_a_model_is_asked(tmp_path: Path)
 
 async def test_who_is_safe_gets_the_answer_with_the_contacts_below(tmp_path: Path) -> None:
     """“It was a question, I am safe” answers what the referral stood in place of; pressed again, it only thanks."""
-    async with TelegramServer() as fake, running(fake, tmp_path):
+    async with FaultyTelegram() as fake, running(fake, tmp_path):
         anna = fake.person("Anna")
         await agreed(fake, anna)
         (referral,) = await asked(fake, anna, "I want to die because I cant sleep")
@@ -158,7 +158,7 @@ async def test_who_is_safe_gets_the_answer_with_the_contacts_below(tmp_path: Pat
 
 async def test_every_command_of_the_menu_is_known(tmp_path: Path) -> None:
     """No command that the menus offer is answered with “I do not know that command”."""
-    async with TelegramServer() as fake, running(fake, tmp_path, sessions=EAGER) as bot:
+    async with FaultyTelegram() as fake, running(fake, tmp_path, sessions=EAGER) as bot:
         anna = fake.person("Anna")
         await agreed(fake, anna)
         for command in COMMANDS:
@@ -176,7 +176,7 @@ async def test_every_command_of_the_menu_is_known(tmp_path: Path) -> None:
 
 async def test_a_command_may_name_the_bot_and_be_written_in_capitals(tmp_path: Path) -> None:
     """/HELP and /help@cafi_bot are the same as /help; a path is no command."""
-    async with TelegramServer() as fake, running(fake, tmp_path):
+    async with FaultyTelegram() as fake, running(fake, tmp_path):
         anna = fake.person("Anna")
         await agreed(fake, anna)
         for command in ("/HELP", "/help@cafi_bot", "/Help@CAFI_BOT"):
@@ -191,7 +191,7 @@ async def test_topics_come_in_pages_of_eight_and_each_is_a_button(tmp_path: Path
         for n in range(20)
     }
     knowledge_folder(tmp_path / "kb", **sources)
-    async with TelegramServer() as fake, running(fake, tmp_path, sessions=EAGER):
+    async with FaultyTelegram() as fake, running(fake, tmp_path, sessions=EAGER):
         anna = fake.person("Anna")
         await agreed(fake, anna)
         seen: list[str] = []
@@ -212,7 +212,7 @@ async def test_a_topic_with_a_very_long_id_has_a_button(tmp_path: Path) -> None:
     knowledge_folder(
         tmp_path / "kb", **{name: f"---\nid: {name}\ntitle: Long\nsummary: [long]\n---\nA long name is no harm.\n"}
     )
-    async with TelegramServer() as fake, running(fake, tmp_path):
+    async with FaultyTelegram() as fake, running(fake, tmp_path):
         anna = fake.person("Anna")
         await agreed(fake, anna)
         (page,) = await asked(fake, anna, "/topics")
@@ -222,7 +222,7 @@ async def test_a_topic_with_a_very_long_id_has_a_button(tmp_path: Path) -> None:
 
 async def test_the_country_is_asked_once_before_the_first_question(tmp_path: Path) -> None:
     """Agreeing brings one question for the country; its answer is kept with the chat, and the question waits for no more."""
-    async with TelegramServer() as fake, running(fake, tmp_path, sessions=EAGER):
+    async with FaultyTelegram() as fake, running(fake, tmp_path, sessions=EAGER):
         anna = fake.person("Anna")
         (welcome,) = await asked(fake, anna, "what are the voices?")
         (where,) = await pressed(fake, anna, welcome, BEGIN)
@@ -245,7 +245,7 @@ async def test_the_country_is_asked_once_before_the_first_question(tmp_path: Pat
 )
 async def test_nobody_has_to_say_where_they_are(tmp_path: Path, language: str, anywhere: str, number: str) -> None:
     """“I would rather not say” is a button in every language; the referral is then the one for everywhere."""
-    async with TelegramServer() as fake, running(fake, tmp_path, sessions=EAGER):
+    async with FaultyTelegram() as fake, running(fake, tmp_path, sessions=EAGER):
         anna = fake.person("Anna", language=language)
         (welcome,) = await asked(fake, anna, "/start")
         (where,) = await pressed(fake, anna, welcome, next(iter(welcome.buttons)))
@@ -256,7 +256,7 @@ async def test_nobody_has_to_say_where_they_are(tmp_path: Path, language: str, a
 
 async def test_a_question_in_place_of_the_country_is_answered_and_the_country_not_asked_again(tmp_path: Path) -> None:
     """Whoever writes a country's name has chosen it; whoever writes anything else gets an answer to that, danger first."""
-    async with TelegramServer() as fake, running(fake, tmp_path, sessions=EAGER) as bot:
+    async with FaultyTelegram() as fake, running(fake, tmp_path, sessions=EAGER) as bot:
         anna, bela, cleo = fake.person("Anna"), fake.person("Bela"), fake.person("Cleo")
         for one in (anna, bela, cleo):
             await agreed(fake, one)
@@ -272,7 +272,7 @@ async def test_a_question_in_place_of_the_country_is_answered_and_the_country_no
 
 async def test_a_country_is_chosen_by_button_or_by_name(tmp_path: Path) -> None:
     """From then on its contacts are shown; an unknown one is met with those there are."""
-    async with TelegramServer() as fake, running(fake, tmp_path, sessions=EAGER):
+    async with FaultyTelegram() as fake, running(fake, tmp_path, sessions=EAGER):
         anna = fake.person("Anna")
         (choice,) = await asked(fake, anna, "/country")
         (chosen,) = await pressed(fake, anna, choice, "Norway")
@@ -289,7 +289,7 @@ async def test_a_country_is_chosen_by_button_or_by_name(tmp_path: Path) -> None:
 
 async def test_a_language_is_chosen_by_button_or_by_name(tmp_path: Path) -> None:
     """Before consent the disclaimer comes again in the language chosen; an unknown one is met with those there are."""
-    async with TelegramServer() as fake, running(fake, tmp_path, sessions=EAGER):
+    async with FaultyTelegram() as fake, running(fake, tmp_path, sessions=EAGER):
         anna = fake.person("Anna")
         (choice,) = await asked(fake, anna, "/language")
         (german,) = await pressed(fake, anna, choice, "Deutsch")
@@ -314,14 +314,14 @@ async def test_a_language_is_chosen_by_button_or_by_name(tmp_path: Path) -> None
 )
 async def test_the_language_is_that_of_the_persons_app(tmp_path: Path, client: str | None, start: str) -> None:
     """The disclaimer comes in the app's language where there are texts for it, else in the operator's."""
-    async with TelegramServer() as fake, running(fake, tmp_path):
+    async with FaultyTelegram() as fake, running(fake, tmp_path):
         (welcome,) = await asked(fake, fake.person("Anna", language=client), "/start")
         assert welcome.text.startswith(start)
 
 
 async def test_forget_erases_and_says_what(tmp_path: Path) -> None:
     """The receipt counts; afterwards the chat begins anew."""
-    async with TelegramServer() as fake, running(fake, tmp_path, sessions=EAGER):
+    async with FaultyTelegram() as fake, running(fake, tmp_path, sessions=EAGER):
         anna = fake.person("Anna")
         await agreed(fake, anna)
         await asked(fake, anna, SLEEPLESS)
@@ -335,7 +335,7 @@ async def test_forget_erases_and_says_what(tmp_path: Path) -> None:
 
 async def test_stop_erases_and_is_silent_afterwards(tmp_path: Path) -> None:
     """Nothing follows the farewell; who writes again reads the disclaimer again."""
-    async with TelegramServer() as fake, running(fake, tmp_path, sessions=EAGER) as bot:
+    async with FaultyTelegram() as fake, running(fake, tmp_path, sessions=EAGER) as bot:
         anna = fake.person("Anna")
         await agreed(fake, anna)
         (bye,) = await asked(fake, anna, "/stop")
@@ -353,7 +353,7 @@ async def test_the_buttons_under_an_answer_ask_for_another_form_of_it(tmp_path: 
     model = scripted(
         {"agent": lambda prompt: {**_CITED, "reply": f"Reply {len(_drafts(model))}: go to bed at a fixed time."}}
     )
-    async with TelegramServer() as fake, running(fake, tmp_path, model, sessions=EAGER, feedback=KeptFeedback()):
+    async with FaultyTelegram() as fake, running(fake, tmp_path, model, sessions=EAGER, feedback=KeptFeedback()):
         anna = fake.person("Anna")
         await agreed(fake, anna)
         (answer,) = await asked(fake, anna, SLEEPLESS)
@@ -368,7 +368,7 @@ async def test_the_buttons_under_an_answer_ask_for_another_form_of_it(tmp_path: 
 
 async def test_every_press_is_acknowledged(tmp_path: Path) -> None:
     """No button is left spinning, however fast its page comes."""
-    async with TelegramServer() as fake, running(fake, tmp_path, sessions=EAGER) as bot:
+    async with FaultyTelegram() as fake, running(fake, tmp_path, sessions=EAGER) as bot:
         anna = fake.person("Anna")
         await agreed(fake, anna)
         (answer,) = await asked(fake, anna, "what are the voices?")
@@ -384,7 +384,7 @@ async def test_every_press_is_acknowledged(tmp_path: Path) -> None:
 async def test_a_thumb_counts_once_and_is_thanked_without_a_message(tmp_path: Path) -> None:
     """The thanks appear for a moment over the chat; a second thumb changes nothing."""
     kept = KeptFeedback()
-    async with TelegramServer() as fake, running(fake, tmp_path, feedback=kept) as bot:
+    async with FaultyTelegram() as fake, running(fake, tmp_path, feedback=kept) as bot:
         anna = fake.person("Anna")
         await agreed(fake, anna)
         (answer,) = await asked(fake, anna, "what are the voices?")
@@ -399,7 +399,7 @@ async def test_a_thumb_counts_once_and_is_thanked_without_a_message(tmp_path: Pa
 
 async def test_a_thumb_of_a_chat_that_expired_is_acknowledged(tmp_path: Path) -> None:
     """The disclaimer comes in place of thanks, and the button stops spinning."""
-    async with TelegramServer() as fake, running(fake, tmp_path, feedback=KeptFeedback(), sessions=EAGER) as bot:
+    async with FaultyTelegram() as fake, running(fake, tmp_path, feedback=KeptFeedback(), sessions=EAGER) as bot:
         anna = fake.person("Anna")
         await agreed(fake, anna)
         (answer,) = await asked(fake, anna, "what are the voices?")
@@ -412,7 +412,7 @@ async def test_a_thumb_of_a_chat_that_expired_is_acknowledged(tmp_path: Path) ->
 async def test_a_poll_is_anonymous_and_a_vote_counts_once(tmp_path: Path) -> None:
     """After an answer a question may come back; who votes is not told to us, and a vote is taken once."""
     kept = KeptFeedback(asks_after=1)
-    async with TelegramServer() as fake, running(fake, tmp_path, feedback=kept) as bot:
+    async with FaultyTelegram() as fake, running(fake, tmp_path, feedback=kept) as bot:
         anna = fake.person("Anna")
         await agreed(fake, anna)
         _, poll = await asked(fake, anna, "what are the voices?", replies=2)
@@ -425,9 +425,9 @@ async def test_a_poll_is_anonymous_and_a_vote_counts_once(tmp_path: Path) -> Non
 
 async def test_a_poll_that_telegram_refuses_is_left_out(tmp_path: Path) -> None:
     """The answer stands, and nobody reads an apology for a question."""
-    from bots.rehearsing.telegram_world import Fault
+    from tests.fakes.faulty_telegram import Fault
 
-    async with TelegramServer() as fake, running(fake, tmp_path, feedback=KeptFeedback(asks_after=1)) as bot:
+    async with FaultyTelegram() as fake, running(fake, tmp_path, feedback=KeptFeedback(asks_after=1)) as bot:
         anna = fake.person("Anna")
         await agreed(fake, anna)
         fake.fail("sendPoll", Fault.refused(400, "Bad Request: poll can't be sent"), times=None)
@@ -438,7 +438,7 @@ async def test_a_poll_that_telegram_refuses_is_left_out(tmp_path: Path) -> None:
 
 async def test_buttons_work_after_a_restart(tmp_path: Path) -> None:
     """Another process over the same database answers the buttons of the one before."""
-    async with TelegramServer() as fake:
+    async with FaultyTelegram() as fake:
         anna = fake.person("Anna")
         async with running(fake, tmp_path):
             await agreed(fake, anna)
@@ -452,7 +452,7 @@ async def test_buttons_work_after_a_restart(tmp_path: Path) -> None:
 
 async def test_buttons_of_earlier_answers_say_so_calmly(tmp_path: Path) -> None:
     """Another form of an answer that is too far away is not guessed; where it came from is still known."""
-    async with TelegramServer() as fake, running(fake, tmp_path, sessions=EAGER):
+    async with FaultyTelegram() as fake, running(fake, tmp_path, sessions=EAGER):
         anna = fake.person("Anna")
         await agreed(fake, anna)
         (first,) = await asked(fake, anna, "what are the voices?")
@@ -469,7 +469,7 @@ async def test_buttons_of_earlier_answers_say_so_calmly(tmp_path: Path) -> None:
 
 async def test_buttons_from_before_an_erasure_belong_to_no_later_answer(tmp_path: Path) -> None:
     """After /forget and a new start, an old button does not act on the new conversation."""
-    async with TelegramServer() as fake, running(fake, tmp_path, sessions=EAGER):
+    async with FaultyTelegram() as fake, running(fake, tmp_path, sessions=EAGER):
         anna = fake.person("Anna")
         await agreed(fake, anna)
         (old,) = await asked(fake, anna, "what are the voices?")
@@ -483,7 +483,7 @@ async def test_buttons_from_before_an_erasure_belong_to_no_later_answer(tmp_path
 async def test_the_question_of_one_person_is_unknown_to_another(tmp_path: Path) -> None:
     """Two private chats share nothing."""
     model = scripted({})
-    async with TelegramServer() as fake, running(fake, tmp_path, model):
+    async with FaultyTelegram() as fake, running(fake, tmp_path, model):
         anna, bela = fake.person("Anna"), fake.person("Bela")
         await agreed(fake, anna)
         await agreed(fake, bela)

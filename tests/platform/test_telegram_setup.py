@@ -14,15 +14,15 @@ from adapters.telegram_adapter.setup import IN_GROUPS, NOT_IN_MENUS
 from bots.cli import app
 from bots.cli.telegram import set_up
 from bots.compose import Application
-from bots.rehearsing.telegram_world import Fault, TelegramServer
 from bots.settings import CafiSettings, TelegramSettings
 from engine.exceptions import ConfigurationError
+from tests.fakes.faulty_telegram import Fault, FaultyTelegram
 
 PRIVATE = json.dumps({"type": "all_private_chats"})
 GROUPS = json.dumps({"type": "all_group_chats"})
 
 
-def configured(fake: TelegramServer, **changes: str) -> Application:
+def configured(fake: FaultyTelegram, **changes: str) -> Application:
     """The shipped configuration with the stand-in's token."""
     telegram = TelegramSettings.model_validate({"token": fake.token, "base_url": fake.base_url, **changes})
     return Application(settings=CafiSettings(agents="builtin", telegram=telegram))
@@ -30,7 +30,7 @@ def configured(fake: TelegramServer, **changes: str) -> Application:
 
 async def test_menus_and_descriptions_are_set_in_five_languages() -> None:
     """Every command has its line in each language, the default one stands for all others, and the API takes them all."""
-    async with TelegramServer() as fake:
+    async with FaultyTelegram() as fake:
         lines = await set_up(configured(fake))
         assert not fake.refusals()
         codes = {"", "en", "de", "es", "fr", "nb", "no"}
@@ -49,7 +49,7 @@ async def test_menus_and_descriptions_are_set_in_five_languages() -> None:
 
 async def test_it_may_be_repeated() -> None:
     """A second time changes nothing and fails nothing."""
-    async with TelegramServer() as fake:
+    async with FaultyTelegram() as fake:
         await set_up(configured(fake))
         before = (dict(fake.profile.commands), dict(fake.profile.texts))
         await set_up(configured(fake))
@@ -58,7 +58,7 @@ async def test_it_may_be_repeated() -> None:
 
 async def test_what_is_left_to_do_is_named() -> None:
     """The link to a topic that really starts there, and BotFather's settings for groups."""
-    async with TelegramServer() as fake:
+    async with FaultyTelegram() as fake:
         said = "\n".join(await set_up(configured(fake)))
         link = re.search(r"https://t\.me/cafi_bot\?start=([\w-]{1,64}) ", said)
         assert link and (Path(__file__).parents[2] / "knowledge_base/schizophrenia" / f"{link[1]}.md").is_file()
@@ -76,7 +76,7 @@ async def test_what_is_left_to_do_is_named() -> None:
 )
 async def test_what_is_wrong_is_named(changes: dict[str, str], problem: str) -> None:
     """A token nobody knows, what is no token, and a server that does not answer."""
-    async with TelegramServer() as fake:
+    async with FaultyTelegram() as fake:
         with pytest.raises(ConfigurationError) as raised:
             await set_up(configured(fake, **changes))
         assert str(raised.value).startswith(problem) and "AAwrong" not in str(raised.value)
@@ -93,7 +93,7 @@ async def test_what_is_wrong_is_named(changes: dict[str, str], problem: str) -> 
 )
 async def test_what_fails_half_way_is_named(fault: Fault, problem: str) -> None:
     """The command may be repeated then."""
-    async with TelegramServer() as fake:
+    async with FaultyTelegram() as fake:
         fake.fail("setMyDescription", fault)
         with pytest.raises(ConfigurationError) as raised:
             await set_up(configured(fake))

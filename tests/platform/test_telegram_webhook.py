@@ -19,11 +19,11 @@ import pytest
 from adapters.telegram_adapter.adapter import TelegramBot
 from adapters.telegram_adapter.webhook import HEADER, MOST_BYTES
 from adapters.web_adapter.server import HttpServer
-from bots.rehearsing.telegram_world import Fault, TelegramServer
 from bots.runner import begun
 from bots.settings import TelegramSettings
 from bots.telegram import telegram, webhook_server
 from engine.exceptions import ConfigurationError
+from tests.fakes.faulty_telegram import Fault, FaultyTelegram
 from tests.team import scripted
 from tests.telegram import agreed, asked, chats_in, quiet
 
@@ -47,7 +47,7 @@ class Served:
 
 
 @asynccontextmanager
-async def served(fake: TelegramServer, folder: Path, model: Any = None, **given: Any) -> AsyncIterator[Served]:
+async def served(fake: FaultyTelegram, folder: Path, model: Any = None, **given: Any) -> AsyncIterator[Served]:
     """The bot and its server, built as `cafi run` does, until the end of the block."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -85,7 +85,7 @@ def waiting(folder: Path) -> int:
 
 async def test_updates_that_telegram_brings_are_answered(tmp_path: Path) -> None:
     """A whole conversation over the webhook; nothing is polled, and nothing left behind at Telegram."""
-    async with TelegramServer() as fake, served(fake, tmp_path) as there:
+    async with FaultyTelegram() as fake, served(fake, tmp_path) as there:
         anna = fake.person("Anna")
         await agreed(fake, anna)
         (answer,) = await asked(fake, anna, "what are the voices?")
@@ -98,7 +98,7 @@ async def test_updates_that_telegram_brings_are_answered(tmp_path: Path) -> None
 @pytest.mark.parametrize("secret", ["wrong", "", None, SECRET + "x", "öäü"])
 async def test_who_does_not_know_the_secret_is_turned_away(tmp_path: Path, secret: str | None) -> None:
     """A wrong secret, or none: 403, and nothing is read or stored."""
-    async with TelegramServer() as fake, served(fake, tmp_path) as there:
+    async with FaultyTelegram() as fake, served(fake, tmp_path) as there:
         fake.person("Anna")
         assert await there.post(update(1), secret) == 403
         await there.bot.dispatch.idle()
@@ -117,7 +117,7 @@ async def test_bodies_that_make_no_sense_are_done_with(tmp_path: Path, caplog: p
         b'{"message":{"text":"Ottilie"}}',
     )
     with caplog.at_level(logging.DEBUG):
-        async with TelegramServer() as fake, served(fake, tmp_path) as there:
+        async with FaultyTelegram() as fake, served(fake, tmp_path) as there:
             for body in bodies:
                 assert await there.post(body) == 200
     assert "Ottilie" not in caplog.text and caplog.text.count("could not be read and was left out") == len(bodies)
@@ -125,13 +125,13 @@ async def test_bodies_that_make_no_sense_are_done_with(tmp_path: Path, caplog: p
 
 async def test_a_body_that_is_too_long_is_turned_away(tmp_path: Path) -> None:
     """More than a megabyte is read no further."""
-    async with TelegramServer() as fake, served(fake, tmp_path) as there:
+    async with FaultyTelegram() as fake, served(fake, tmp_path) as there:
         assert await there.post(b" " * (MOST_BYTES + 1)) == 413
 
 
 async def test_only_the_one_address_answers(tmp_path: Path) -> None:
     """Another path is not there, and nothing but POST is taken."""
-    async with TelegramServer() as fake, served(fake, tmp_path) as there, aiohttp.ClientSession() as session:
+    async with FaultyTelegram() as fake, served(fake, tmp_path) as there, aiohttp.ClientSession() as session:
         async with session.get(there.url) as answer:
             assert answer.status == 405
         async with session.post(there.url + "/other") as answer:
@@ -141,7 +141,7 @@ async def test_only_the_one_address_answers(tmp_path: Path) -> None:
 
 async def test_an_update_is_on_disk_before_it_is_acknowledged(tmp_path: Path) -> None:
     """When 200 comes, the message lies in the inbox; it goes when it is answered."""
-    async with TelegramServer() as fake, served(fake, tmp_path, scripted({}, latency=0.3)) as there:
+    async with FaultyTelegram() as fake, served(fake, tmp_path, scripted({}, latency=0.3)) as there:
         anna = fake.person("Anna")
         await agreed(fake, anna)
         await quiet(fake, there.bot)
@@ -153,7 +153,7 @@ async def test_an_update_is_on_disk_before_it_is_acknowledged(tmp_path: Path) ->
 
 async def test_an_update_that_is_brought_twice_is_answered_once(tmp_path: Path) -> None:
     """Telegram repeats what it believes to be lost."""
-    async with TelegramServer() as fake, served(fake, tmp_path) as there:
+    async with FaultyTelegram() as fake, served(fake, tmp_path) as there:
         anna = fake.person("Anna")
         await agreed(fake, anna)
         await quiet(fake, there.bot)
@@ -165,7 +165,7 @@ async def test_an_update_that_is_brought_twice_is_answered_once(tmp_path: Path) 
 
 async def test_an_update_that_comes_twice_at_once_is_answered_once(tmp_path: Path) -> None:
     """Also when the second arrives while the first is being stored."""
-    async with TelegramServer() as fake, served(fake, tmp_path) as there:
+    async with FaultyTelegram() as fake, served(fake, tmp_path) as there:
         anna = fake.person("Anna")
         await agreed(fake, anna)
         await quiet(fake, there.bot)
@@ -179,7 +179,7 @@ async def test_while_the_database_is_away_telegram_keeps_the_update(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """503, a calm line for the person, and the answer when the database is there again."""
-    async with TelegramServer() as fake, served(fake, tmp_path) as there:
+    async with FaultyTelegram() as fake, served(fake, tmp_path) as there:
         anna = fake.person("Anna")
         await agreed(fake, anna)
         await quiet(fake, there.bot)
@@ -194,7 +194,7 @@ async def test_while_the_database_is_away_telegram_keeps_the_update(
 
 async def test_a_webhook_that_telegram_does_not_take_ends_the_start(tmp_path: Path) -> None:
     """What Telegram says of the address is passed on to the operator."""
-    async with TelegramServer() as fake:
+    async with FaultyTelegram() as fake:
         fake.fail("setWebhook", Fault.refused(400, "Bad Request: bad webhook: port is not allowed"), times=None)
         chosen = TelegramSettings(token=fake.token, base_url=fake.base_url, webhook_secret=SECRET)  # type: ignore[arg-type]
         settings = chosen.model_copy(update={"webhook_url": "http://127.0.0.1:9/x"})

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 import yaml
 
-from bots.showing import source_lines
 from engine.exceptions import KnowledgeBaseError
 from engine.knowledge.base import KnowledgeBase, scan_knowledge
 from engine.knowledge.dangers import HowFast, read_dangers
-from engine.knowledge.limits import LintLimits
-from engine.knowledge.lint import lint
+from kb_tools.lint.limits import LintLimits
+from kb_tools.lint.lint import lint
+from kb_tools.listing import source_lines
 from tests.sources import HEAD, ROOT, SHIPPED, problems_of, write
 
 LIMITS = LintLimits.load(ROOT.parent / "config" / "kb_lint.yaml")

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from bots.covering import coverage_document, coverage_lines
-from bots.heat_map import heat_map_page
 from engine.knowledge.base import KnowledgeBase, Manifest
 from engine.knowledge.source import Source
 from engine.language.text import words
-from engine.retrieval.coverage import Coverage, measure_coverage
 from engine.retrieval.protocol import Hit
+from kb_tools.coverage import Coverage, measure_coverage
+from kb_tools.coverage_report import coverage_document, coverage_lines
+from kb_tools.heat_map import heat_map_page
 
 
 class BySharedWords:

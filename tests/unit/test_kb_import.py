@@ -13,21 +13,22 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bots.cli.kb import manual_importer
 from bots.compose import Application
-from bots.importing.blocks import Block, Document, plain
-from bots.importing.drafts import draft_all, slug
-from bots.importing.language import guess
-from bots.importing.manual import Imported, import_manual
-from bots.importing.reading import read_document
-from bots.importing.sections import MOST, TINY, Section, divide
 from bots.settings import CafiSettings
 from engine.exceptions import ConfigurationError, ModelMisconfigured, ModelUnavailable
 from engine.knowledge.base import KnowledgeBase, scan_knowledge
 from engine.knowledge.directives import brackets, unbalanced_line
-from engine.knowledge.lint import lint
 from engine.models.protocol import Prompt
 from engine.models.scripted import ScriptedModel
 from engine.stakes import Stakes
+from kb_tools.lint.lint import lint
+from kb_tools.manual.blocks import Block, Document, plain
+from kb_tools.manual.drafts import draft_all, slug
+from kb_tools.manual.file import read_document
+from kb_tools.manual.importer import Imported
+from kb_tools.manual.language import guess
+from kb_tools.manual.sections import MOST, TINY, Section, divide
 from tests.fakes.pdf_file import make_pdf
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -36,12 +37,12 @@ STAKES = Stakes.load(ROOT / "config" / "stakes.yaml")
 SENTENCE = "Sleep is good for the brain and for the moods that you have in the day. "
 LONG = SENTENCE * 4
 
-needs_pypdf = pytest.mark.skipif(find_spec("pypdf") is None, reason="the extra `import` (pypdf) is not installed")
+pytestmark = pytest.mark.skipif(find_spec("pdfminer") is None, reason="the extra `import` is not installed")
 
 
 def imported(path: Path, folder: Path, *, model: ScriptedModel | None = None, force: bool = False) -> Imported:
     running = Application(settings=CafiSettings(agents="builtin"), model=model)
-    return asyncio.run(import_manual(running, path, folder, force=force))
+    return asyncio.run(manual_importer(running).run(path, folder, force=force))
 
 
 def write(path: Path, text: str | bytes) -> Path:
@@ -98,7 +99,6 @@ def test_plain_text_shows_its_headings_by_form(tmp_path: Path) -> None:
     assert found[-1] == ("paragraph", "Good night.")
 
 
-@needs_pypdf
 def test_pdf_headings_are_larger_or_bold(tmp_path: Path) -> None:
     """In a PDF larger and bold lines are headings, wrapped lines are joined, hyphens and page numbers go."""
     page = [("Sleep", 18), ("", 6), ("It rests the brain and the bo-", 11), ("dy every night.", 11), ("", 8)]
@@ -115,7 +115,6 @@ def test_pdf_headings_are_larger_or_bold(tmp_path: Path) -> None:
     assert read_document(path).title == "My guide"
 
 
-@needs_pypdf
 def test_running_headers_of_a_pdf_are_left_out(tmp_path: Path) -> None:
     """A line at the border of most pages is no text of the manual, and a paragraph goes on over a page."""
     pages = [[("A guide to sleep", 9), ("", 20), (f"Word {one} of this sentence and", 11)] for one in "abcd"]
@@ -337,7 +336,6 @@ BAD: dict[str, tuple[str, bytes | None, str]] = {
 
 
 @pytest.mark.parametrize("name", BAD)
-@needs_pypdf
 def test_bad_input_is_one_message_and_nothing_is_written(tmp_path: Path, name: str) -> None:
     """What cannot be imported is a ConfigurationError that names the file, and leaves nothing behind."""
     file, content, said = BAD[name]
@@ -351,14 +349,19 @@ def test_bad_input_is_one_message_and_nothing_is_written(tmp_path: Path, name: s
     assert not (tmp_path / "out").exists()
 
 
-def test_without_pypdf_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where pypdf is not installed, the message names the extra to install."""
-    monkeypatch.setitem(sys.modules, "pypdf", None)
+@pytest.mark.parametrize(
+    ("library", "file", "content"),
+    [("pdfminer.pdfdocument", "a.pdf", WHOLE), ("bs4", "a.html", b"<p>One."), ("py3langid.langid", "a.md", b"One.")],
+)
+def test_without_its_libraries_the_extra_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, library: str, file: str, content: bytes
+) -> None:
+    """Where a library that reads manuals is not installed, the message names the extra to install."""
+    monkeypatch.setitem(sys.modules, library, None)
     with pytest.raises(ConfigurationError, match=r"Install cafi\[import\]"):
-        imported(write(tmp_path / "a.pdf", WHOLE), tmp_path / "kb")
+        imported(write(tmp_path / file, content), tmp_path / "kb")
 
 
-@needs_pypdf
 def test_five_hundred_pages_are_imported(tmp_path: Path) -> None:
     """A PDF of 500 pages is imported whole, and divided into sources of the usual size."""
     pages = [[(f"Chapter {one}" if one % 10 == 0 else "", 18), *[(SENTENCE, 11)] * 20] for one in range(500)]
@@ -368,7 +371,6 @@ def test_five_hundred_pages_are_imported(tmp_path: Path) -> None:
     assert scan_knowledge(found.folder)[1] == []
 
 
-@needs_pypdf
 @pytest.mark.skipif(not MANUAL.is_dir(), reason="../shared/data/manual is not there")
 def test_a_pdf_of_the_studys_manual_lints_without_errors(tmp_path: Path) -> None:
     """A PDF made of the study's manual becomes sources that lint without errors, one a chapter or more."""

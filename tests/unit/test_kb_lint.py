@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from engine.knowledge.finding import Finding, Severity
-from engine.knowledge.limits import LintLimits
-from engine.knowledge.lint import LintReport, lint
-from engine.knowledge.prose_checks import figure_in
-from engine.knowledge.trust_checks import reviewed_on
+from kb_tools.lint.finding import LintFinding, Severity
+from kb_tools.lint.limits import LintLimits
+from kb_tools.lint.lint import LintReport, lint
+from kb_tools.lint.prose_checks import figure_in
+from kb_tools.lint.trust_checks import reviewed_on
 
 ROOT = Path(__file__).resolve().parents[2]
 LIMITS = LintLimits.load(ROOT / "config" / "kb_lint.yaml")
@@ -59,7 +59,7 @@ def linted(folder: Path, **files: str) -> LintReport:
     return lint(folder, LIMITS, TODAY)
 
 
-def only(report: LintReport) -> Finding:
+def only(report: LintReport) -> LintFinding:
     (found,) = report.findings
     return found
 

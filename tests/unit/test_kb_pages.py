@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from bots.covering import PAGE_HEAD, coverage_page, figures_row
-from bots.fact_table import fact_page
 from bots.writing import marks, write_part
 from engine.exceptions import ConfigurationError
 from engine.knowledge.base import KnowledgeBase
-from engine.knowledge.facts import Fact, facts_of
-from engine.knowledge.figures import Figures
-from engine.retrieval.coverage import measure_coverage
+from kb_tools.coverage import measure_coverage
+from kb_tools.coverage_report import PAGE_HEAD, coverage_page, figures_row
+from kb_tools.fact_table import fact_page
+from kb_tools.facts import Fact, facts_of
+from kb_tools.figures import Figures
 from tests.sources import HEAD, ROOT, SHIPPED, write
 from tests.unit.test_kb_coverage import BASE, BySharedWords
 

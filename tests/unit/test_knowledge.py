@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from engine.exceptions import KnowledgeBaseError
 from engine.knowledge.base import KnowledgeBase, scan_knowledge
 from engine.knowledge.directives import DirectiveKind, brackets, unbalanced_line, without_brackets
-from engine.knowledge.finding import Severity
-from engine.knowledge.limits import LintLimits
-from engine.knowledge.lint import lint
 from engine.knowledge.source import read_source
+from kb_tools.lint.finding import Severity
+from kb_tools.lint.limits import LintLimits
+from kb_tools.lint.lint import lint
 from tests.sources import HEAD, SHIPPED, problems_of, source, write
 
 ROOT = Path(__file__).resolve().parents[2] / "knowledge_base"

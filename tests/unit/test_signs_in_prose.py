@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from engine.knowledge.finding import Severity
-from engine.knowledge.limits import LintLimits
-from engine.knowledge.lint import lint
+from kb_tools.lint.finding import Severity
+from kb_tools.lint.limits import LintLimits
+from kb_tools.lint.lint import lint
 from tests.sources import HEAD, ROOT, write
 
 LIMITS = LintLimits.load(ROOT.parent / "config" / "kb_lint.yaml")

@@ -1,0 +1,22 @@
+"""A guess at the language of a text."""
+
+from __future__ import annotations
+
+from engine.language.text import words
+
+ENGLISH, UNKNOWN = "en", "und"
+SURE = 0.5
+"""Under this probability the language is not known."""
+_NAMES = {"no": "nb", "zxx": UNKNOWN}
+
+
+def guess(text: str) -> str:
+    """The code of the likeliest language, or `und`; raises ImportError where the extra `import` is not installed."""
+    from py3langid.langid import MODEL_FILE, LanguageIdentifier
+
+    found = words(text)[:20_000]
+    if not found:
+        return UNKNOWN
+    reader = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
+    language, probability = reader.classify(" ".join(found))
+    return _NAMES.get(language, str(language)) if probability >= SURE else UNKNOWN

@@ -1,0 +1,29 @@
+"""A stand-in for Discord on the loopback address, for the real discord.py."""
+
+from rehearsal.discord_world.discord_server import TOKEN, DiscordServer, redirected
+from rehearsal.discord_world.errors import Impossible
+from rehearsal.discord_world.gateway import Intent
+from rehearsal.discord_world.people import Person
+from rehearsal.discord_world.permissions import Permission
+from rehearsal.discord_world.things import (
+    Channel,
+    Guild,
+    Interaction,
+    Message,
+    Role,
+)
+
+__all__ = [
+    "TOKEN",
+    "Channel",
+    "DiscordServer",
+    "Guild",
+    "Impossible",
+    "Intent",
+    "Interaction",
+    "Message",
+    "Permission",
+    "Person",
+    "Role",
+    "redirected",
+]
