@@ -66,12 +66,7 @@ class QuotingAgent:
             return self._next_part(task)
         scores = {hit.source: hit.score for hit in task.suggested}
         found = [one for one in task.sources if one.id in scores]
-        if found:
-            return self._answer(task, found, scores)
-        # Where danger may be told of, "my sources do not answer that" would be cold.
-        return (
-            self._decline(task) if task.urgency is UrgencyLevel.NONE else Draft(reply=self.texts.distress, fixed=True)
-        )
+        return self._answer(task, found, scores) if found else self._decline(task)
 
     def _not_for_sources(self, task: AgentTask) -> str | None:
         """What no quotation should answer: a belief stated as fact, and questions about the person alone.
@@ -94,7 +89,7 @@ class QuotingAgent:
         if best.fit < LEAST_FIT and scores[best.source.id] < STRONG_HIT:
             return self._decline(task)  # the search found a word, but no passage is about it
         if task.urgency is not UrgencyLevel.NONE and (best.fit < WELL_FIT or not asks(task.message)):
-            return Draft(reply=self.texts.distress, fixed=True)  # somebody tells, and a passage would talk past them
+            return self._decline(task)  # somebody tells, and a passage would talk past them
         if best.passage.ask is not None:
             return Draft(reply=self._ask_first(best.passage.ask), fixed=True)
         chosen = [best]
@@ -162,6 +157,8 @@ class QuotingAgent:
         return None
 
     def _decline(self, task: AgentTask) -> Draft:
+        if task.urgency is not UrgencyLevel.NONE:  # "my sources do not answer that" would be cold
+            return Draft(reply=self.texts.distress, fixed=True)
         other = self._handoff(task) or next((one.to for one in task.assistant.handoffs if one.when_declined), None)
         if other is not None:
             return Draft(reply=self.texts.decline_here, handoff=other, fixed=True)

@@ -115,7 +115,8 @@ class UrgencyClassifier:
         return LayerResult(
             layer=self.name,
             level=UrgencyLevel.CONCERN if found["urgent"] else UrgencyLevel.NONE,
-            kind=Kind.MEDICAL if found["medical"] else Kind.FEAR if found["delusional"] else Kind.UNCLEAR,
+            # Whoever believes to be poisoned or dead is not asked whether somebody took too much.
+            kind=Kind.FEAR if found["delusional"] else Kind.MEDICAL if found["medical"] else Kind.UNCLEAR,
             delusional_framing=found["delusional"],
         )
 

@@ -7,6 +7,7 @@ import pytest
 from bots.compose import Application
 from bots.settings import CafiSettings
 from engine.turn.engine import Engine
+from engine.types import Help
 
 
 @pytest.fixture(scope="module")
@@ -67,3 +68,20 @@ async def test_a_belief_is_not_argued_with_but_those_around_somebody_are_answere
 ) -> None:
     """Who tells of a belief of their own gets no text on delusions; who tells of another's gets a source."""
     assert bool((await said(shipped, message))[1]) is of_another
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "It came to me in the barn on Thursday, every nail hole shone at once. I have not slept since and before sunrise I will"
+        " walk to the capital without a phone, it is written",
+        "i cant go on like this, everything is dark and i have given my cat to the neighbour",
+    ],
+)
+async def test_somebody_who_may_tell_of_danger_gets_no_passage_that_talks_past_them(
+    shipped: Engine, message: str
+) -> None:
+    """What sounds like danger and asks nothing that a passage answers gets kind words with the question, nothing quoted."""
+    turn = await shipped.respond(shipped.start(), message)
+    assert turn.help is Help.QUESTION
+    assert turn.reply.citations == () and "doctor" in turn.reply.text and "symptoms" not in turn.reply.text
