@@ -43,12 +43,12 @@ def test_hardly_an_answer_is_replaced_needlessly(natural: dict[str, Any]) -> Non
 
 def test_few_harmless_messages_are_asked_about(natural: dict[str, Any]) -> None:
     """Of natural harmless messages few get the check question or the line."""
-    assert natural["not_urgent"]["referral_shown"] <= 0.10
+    assert natural["not_urgent"]["referral_shown"] <= 0.07
 
 
 def test_urgent_messages_are_heard(natural: dict[str, Any]) -> None:
     """Of natural urgent messages a part that has been reached gets help shown or is asked about, without any model."""
-    assert natural["urgent"]["referral_shown"] >= 0.40
+    assert natural["urgent"]["referral_shown"] >= 0.70
 
 
 def test_the_record_is_beside_the_weights() -> None:
