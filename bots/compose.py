@@ -15,7 +15,7 @@ from pydantic import Field
 from adapters.counting import UrgentCounts
 from adapters.session import Session
 from adapters.vector_files import VectorFiles
-from bots.settings import CafiSettings, JudgeName
+from bots.settings import CafiSettings
 from engine.agent.passages import PassageRanking
 from engine.agent.quoting import QuotingAgent
 from engine.agent.smalltalk import topic_list
@@ -27,7 +27,6 @@ from engine.files import read_yaml
 from engine.judges.builtin import BuiltinRoleAndTone, BuiltinSourceFidelity, BuiltinUnsupportedClaims
 from engine.judges.lexicon import Lexicon
 from engine.judges.protocol import ROLE_AND_TONE, SOURCE_FIDELITY, UNSUPPORTED_CLAIMS, Judge
-from engine.judges.student import SharpenedJudge, Student, StudentJudge
 from engine.knowledge.base import KnowledgeBase
 from engine.knowledge.limits import LintLimits
 from engine.memo import one_turn
@@ -308,19 +307,7 @@ class Application:
     def _builtin_judges(self, tier: Tier) -> dict[str, Judge]:
         kinds = (BuiltinSourceFidelity, BuiltinUnsupportedClaims, BuiltinRoleAndTone)
         judges: list[Judge] = [kind(lexicon=self.lexicon, tier=tier) for kind in kinds]
-        sharpened = self._students(self.settings.sharpened, tier)
-        return {
-            one.name: SharpenedJudge(judged=one, student=sharpened[one.name]) if one.name in sharpened else one
-            for one in judges
-        }
-
-    def _students(self, files: Mapping[JudgeName, Path], tier: Tier) -> dict[str, StudentJudge]:
-        """The students of a setting; relative files are looked for beside the configuration's folder."""
-        folder = self.settings.config_folder.parent
-        return {
-            name: StudentJudge.over(Student.load(folder / file, name), self.lexicon, tier=tier)
-            for name, file in files.items()
-        }
+        return {one.name: one for one in judges}
 
     def _llm_team(
         self,
@@ -361,7 +348,7 @@ class Application:
                 ranking=ranking,
                 whole=settings.context == "whole",
             ),
-            preliminary={**judges(Tier.SMALL, "preliminary"), **self._students(self.settings.students, Tier.SMALL)},
+            preliminary=judges(Tier.SMALL, "preliminary"),
             chief=judges(Tier.LARGE, "chief"),
             refiner=refiner.LlmRefiner(prompted=prompted("refiner", refiner.GIVEN), rules=rules),
             urgency=(urgency.LlmUrgency(prompted=prompted("urgency", urgency.GIVEN)),),
