@@ -25,8 +25,9 @@ from engine.engine import Engine
 from engine.exceptions import ConfigurationError
 from engine.files import read_yaml
 from engine.judges.builtin import BuiltinRoleAndTone, BuiltinSourceFidelity, BuiltinUnsupportedClaims
-from engine.judges.lexicon import Lexicon
 from engine.judges.protocol import ROLE_AND_TONE, SOURCE_FIDELITY, UNSUPPORTED_CLAIMS, Judge
+from engine.judges.reading import Phrases
+from engine.judges.tone import ToneHead
 from engine.knowledge.base import KnowledgeBase
 from engine.knowledge.limits import LintLimits
 from engine.memo import one_turn
@@ -159,9 +160,14 @@ class Application:
         return self.prompts.get("import_source").expect(GIVEN)
 
     @cached_property
-    def lexicon(self) -> Lexicon:
-        """The word lists of the built-in judges."""
-        return Lexicon.load(self.settings.config_folder / "builtin_judges.yaml")
+    def phrases(self) -> Phrases:
+        """The phrases of the built-in judges."""
+        return Phrases.load(self.settings.config_folder / "judges" / "phrases.yaml")
+
+    @cached_property
+    def tone_head(self) -> ToneHead:
+        """What the built-in judge of role and tone knows."""
+        return ToneHead.load(self.settings.config_folder / "judges" / "role_and_tone.bin")
 
     @cached_property
     def referrals(self) -> Referrals:
@@ -298,15 +304,17 @@ class Application:
         )
         return Team(
             agent=QuotingAgent(knowledge=knowledge, texts=texts, ranking=ranking),
-            preliminary=self._builtin_judges(Tier.SMALL),
-            chief=self._builtin_judges(Tier.LARGE),
-            refiner=BuiltinRefiner(lexicon=self.lexicon, texts=disclaimer),
+            chief=self._builtin_judges(),
+            refiner=BuiltinRefiner(phrases=self.phrases, texts=disclaimer),
             built_in=True,
         )
 
-    def _builtin_judges(self, tier: Tier) -> dict[str, Judge]:
-        kinds = (BuiltinSourceFidelity, BuiltinUnsupportedClaims, BuiltinRoleAndTone)
-        judges: list[Judge] = [kind(lexicon=self.lexicon, tier=tier) for kind in kinds]
+    def _builtin_judges(self) -> dict[str, Judge]:
+        judges: tuple[Judge, ...] = (
+            BuiltinSourceFidelity(phrases=self.phrases),
+            BuiltinUnsupportedClaims(phrases=self.phrases),
+            BuiltinRoleAndTone(head=self.tone_head, phrases=self.phrases),
+        )
         return {one.name: one for one in judges}
 
     def _llm_team(

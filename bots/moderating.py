@@ -44,7 +44,7 @@ def moderation(chats: Chats, platform: str = PLATFORM) -> Moderation:
     standings.load()
     audit = audit_log(chats)
     store = ReviewStore(database=chats.database, naming=chats.naming, secret=chats.inbox_secret, now=chats.clock)
-    recheck = Recheck(engine=engine, lexicon=chats.application.lexicon)
+    recheck = Recheck(engine=engine, phrases=chats.application.phrases)
     return Moderation(
         engine=engine,
         standings=standings,

@@ -22,7 +22,7 @@ from engine.settings import AssistantSettings
 from engine.stakes import Stakes
 from engine.team import Team
 from engine.texts import Texts
-from engine.types import Conversation, Draft, Outcome, Urgency, Wish
+from engine.types import Conversation, Draft, Outcome, Role, Urgency, Wish
 
 CUT_OFF = "The last answer was cut off or not in the form asked for. Write a shorter one, in the exact form."
 INCOMPLETE = "It left out part of what was asked; answer that too, or say that the sources do not. Left out: "
@@ -226,6 +226,7 @@ class Attempt:
             high_stakes=self._high_stakes(text, draft),
             handoffs=tuple(one.to for one in task.assistant.handoffs),
             private=self.assistant.private,
+            told=(text, *(one.content for one in task.earlier if one.role is Role.USER)),
         )
 
     def _high_stakes(self, text: str, draft: Draft | None = None) -> bool:

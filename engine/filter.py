@@ -102,9 +102,10 @@ class Filter:
         return Filtered(outcome=Outcome.REFINED, draft=draft, stages=tuple(stages))
 
     def _tiers(self) -> Mapping[str, Mapping[str, Judge]]:
-        tiers = {"preliminary": self.team.preliminary, "chief": self.team.chief}
+        tiers = self.team.tiers
         wanted = {"preliminary": self.plan.preliminary, "chief": self.plan.chief}
-        return {name: judges for name, judges in tiers.items() if wanted[name]}
+        # A single tier is both: whichever of the two is wanted, it judges.
+        return {name: judges for name, judges in tiers.items() if wanted[name] or len(tiers) == 1}
 
 
 _STAGES = {

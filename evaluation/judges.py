@@ -104,9 +104,11 @@ async def measure(
 
 
 def _tiers(judging: Judging) -> Mapping[str, Any]:
-    team = judging.team
-    every = {"preliminary": team.preliminary, "chief": team.chief}
-    return every if judging.tiers == "filter" else {judging.tiers: every[judging.tiers]}
+    if judging.tiers == "filter":
+        return judging.team.tiers
+    if judging.tiers not in judging.team.tiers:
+        raise ConfigurationError("Built-in judges have one tier.", key="--tiers", remedy="Use filter or chief.")
+    return {judging.tiers: judging.team.tiers[judging.tiers]}
 
 
 def case_of(one: Scenario, judging: Judging) -> Case:

@@ -35,6 +35,7 @@ ENGINE_ORDER = (
     "texts",
     "stakes",
     "leads",
+    "departures",
     "knowledge",
     "models",
     "retrieval",

@@ -16,8 +16,8 @@ from engine.attempt import Assistant
 from engine.checks import CheckContext, failed_checks
 from engine.engine import Engine
 from engine.filter import judged
-from engine.judges.lexicon import Lexicon
 from engine.judges.protocol import ROLE_AND_TONE, SOURCE_FIDELITY, Case
+from engine.judges.reading import Phrases
 from engine.judges.support import strange_words
 from engine.models.ledger import Ledger
 from engine.text import sentences
@@ -31,10 +31,10 @@ _NO_ASSISTANT = "The assistant that wrote this is not configured any more."
 
 @dataclass(frozen=True, kw_only=True)
 class Recheck:
-    """Checks texts of moderators against the assistants of an engine. `lexicon`: of the built-in judges."""
+    """Checks texts of moderators against the assistants of an engine. `phrases`: of the built-in judges."""
 
     engine: Engine
-    lexicon: Lexicon
+    phrases: Phrases
 
     async def edited(self, review: Review, words: str) -> tuple[str, ...]:
         """Why an edited reply cannot be shown; empty where it can."""
@@ -57,7 +57,7 @@ class Recheck:
         known = (former, *(text for one in cited for text in (one.title, one.text, *one.summary)))
         if any(not any(one in text for text in known) for one in naming(draft.reply)):
             return ("It holds a link, an address, a name or a number that the former text does not have.",)
-        strange = strange_words(draft.reply, known, self.lexicon) if draft.citations else ()
+        strange = strange_words(draft.reply, known, self.phrases.light) if draft.citations else ()
         if strange:
             return (f"The source does not say this: {', '.join(strange[:_NAMED])}.",)
         return await self._objections(assistant, draft, asked, strictly=bool(draft.citations))
@@ -113,8 +113,7 @@ class Recheck:
             condition=assistant.settings.condition,
         )
         for team in assistant.teams:
-            tiers = {"preliminary": team.preliminary, "chief": team.chief}
-            record = (await judged(case, tiers, Ledger(budget=self.engine.budget)))[-1]
+            record = (await judged(case, team.tiers, Ledger(budget=self.engine.budget)))[-1]
             if not _broken(record):
                 break
         return record
@@ -126,6 +125,7 @@ class Recheck:
             reply_characters=assistant.settings.limits.reply_characters,
             high_stakes=bool(self.engine.stakes.topics(asked, draft.reply)),
             private=assistant.private,
+            told=(asked,),
         )
 
 

@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 from engine.checks import CheckContext, failed_checks
+from engine.exceptions import ConfigurationError
 from engine.judges.protocol import Case, Judge, applicable
 from engine.models.ledger import Ledger
 from engine.settings import Budget
-from engine.types import Decision, Verdict
+from engine.types import Decision, Role, Verdict
 from evaluation.calibration.recording import UNRECORDED
 from evaluation.calibration.scenarios import LabelledReply
 from evaluation.judges import Judging, case_of
@@ -37,7 +38,11 @@ class Subject:
     @property
     def stages(self) -> tuple[Tier, ...]:
         """The tiers by name, in order."""
-        return ("preliminary", "chief") if self.tiers == "both" else (self.tiers,)
+        wanted: tuple[Tier, ...] = ("preliminary", "chief") if self.tiers == "both" else (self.tiers,)
+        found = tuple(one for one in wanted if one in self.judging.team.tiers)
+        if not found:
+            raise ConfigurationError("Built-in judges have one tier.", key="--tiers", remedy="Use both or chief.")
+        return found
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -74,7 +79,7 @@ async def ask_all(
     """Every trial of every scenario; the runs of one judge on one reply follow each other, all else is concurrent."""
     gate = asyncio.Semaphore(subject.judging.parallel)
     cases = [case_of(one, subject.judging) for one in scenarios]
-    tiers = {"preliminary": subject.judging.team.preliminary, "chief": subject.judging.team.chief}
+    tiers = subject.judging.team.tiers
 
     async def one_judge(one: LabelledReply, case: Case, judge: Judge, stage: Tier) -> list[Trial]:
         trials = []
@@ -139,6 +144,7 @@ def _by_code(one: LabelledReply, case: Case, subject: Subject) -> Trial:
         high_stakes=case.high_stakes,
         handoffs=tuple(handoff.to for handoff in judging.assistant.handoffs),
         private=subject.private,
+        told=(case.message, *(one.content for one in case.earlier if one.role is Role.USER)),
     )
     started = time.perf_counter()
     reasons = failed_checks(case.draft, context)
