@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from engine.departures import NUMBER_WORDS, foreign_quantities, turned_sentences
+from engine.departures import NUMBER_WORDS, foreign_quantities, quantities, turned_sentences
 from engine.judges.protocol import ROLE_AND_TONE, SOURCE_FIDELITY, UNSUPPORTED_CLAIMS, Case
 from engine.judges.reading import Phrases, Purpose, Reading, content_count, read
 from engine.judges.support import SourceIndex
@@ -145,6 +145,7 @@ def _foreign_figures(claim: str, texts: list[str]) -> tuple[str, ...]:
     """The figures of a claim that the sources do not give, with a unit or without one."""
     said = {word for text in texts for word in words(text)}
     said |= {str(value) for word, value in NUMBER_WORDS.items() if word in said}
+    said |= {word for one in quantities(claim) for word in words(one.text)}  # these are compared with their units
     plain = {word for word in words(claim) if word.isdigit() and word not in said}
     return tuple(sorted(plain | {one.text for one in foreign_quantities(claim, texts)}))
 
