@@ -5,11 +5,13 @@ from __future__ import annotations
 import hashlib
 import os
 from pathlib import Path
-
-from sqlalchemy.engine import make_url
+from typing import TYPE_CHECKING
 
 from bots.settings import CafiSettings
 from engine.exceptions import ConfigurationError
+
+if TYPE_CHECKING:
+    from sqlalchemy.engine import URL
 
 BESIDE = Path("var") / "secret.json"
 """Where earlier versions made it, beside the database; it goes on being read there."""
@@ -34,14 +36,14 @@ def file_apart(settings: CafiSettings) -> Path:
             remedy="Set it to a file that is not where the database is; docs/howto/telegram.md tells of systemd.",
         ) from error
     file = database_file(settings)
-    place = make_url(settings.storage.url).render_as_string(hide_password=True) if file is None else str(file.resolve())
+    place = _url(settings).render_as_string(hide_password=True) if file is None else str(file.resolve())
     name = "cafi" if file is None else file.stem
     return base / "cafi" / f"{name}-{hashlib.sha256(place.encode()).hexdigest()[:8]}.json"
 
 
 def database_file(settings: CafiSettings) -> Path | None:
     """SQLite's file; None for another database."""
-    url = make_url(settings.storage.url)
+    url = _url(settings)
     return Path(url.database) if url.get_backend_name() == "sqlite" and url.database else None
 
 
@@ -49,3 +51,9 @@ def is_beside(settings: CafiSettings) -> bool:
     """Whether the secret lies in the database's folder."""
     file, database = secret_file(settings), database_file(settings)
     return database is not None and file.exists() and file.resolve().parent == database.resolve().parent
+
+
+def _url(settings: CafiSettings) -> URL:
+    from sqlalchemy.engine import make_url  # a fifth of a second, which every command would pay
+
+    return make_url(settings.storage.url)
