@@ -61,7 +61,7 @@ def test_names() -> None:
     [
         "A short nap after lunch can refresh you.",
         "A brief nap after lunch may refresh you. Would you like to hear more?",
-        "I'm sorry to hear that. About 20% of students take naps.",
+        "I'm sorry to hear that. About one in five students, or 20%, naps every day.",
         "One in five students naps daily, and a late nap in the evening may keep you awake at night.",
     ],
 )
