@@ -112,7 +112,7 @@ def _files(running: Application) -> Iterator[Finding]:
     yield from _tried(lambda: load_moderation_texts(folder / "discord_moderation"))
     yield from _tried(lambda: running.lint_limits)
     yield from _tried(lambda: running.synonyms)
-    yield from _tried(lambda: running.lexicon)
+    yield from _tried(lambda: running.phrases)
     yield from _tried(lambda: running.urgency_floor)
     yield from _tried(lambda: running.urgency_classifier)
     yield from _tried(lambda: read_questions(folder / "feedback.yaml"))

@@ -15,16 +15,16 @@ from pydantic import Field
 
 from adapters.vector_files import VectorFiles
 from bots.parts import Parts
-from bots.settings import CafiSettings, JudgeName
+from bots.settings import CafiSettings
 from engine.agent.passages import PassageRanking
 from engine.agent.quoting import QuotingAgent
 from engine.agent.smalltalk import topic_list
 from engine.exceptions import ConfigurationError
 from engine.files import read_yaml
 from engine.judges.builtin import BuiltinRoleAndTone, BuiltinSourceFidelity, BuiltinUnsupportedClaims
-from engine.judges.lexicon import Lexicon
 from engine.judges.protocol import ROLE_AND_TONE, SOURCE_FIDELITY, UNSUPPORTED_CLAIMS, Judge
-from engine.judges.student import SharpenedJudge, Student, StudentJudge
+from engine.judges.reading import Phrases
+from engine.judges.tone import ToneHead
 from engine.knowledge.base import KnowledgeBase
 from engine.language.phrases import Floor
 from engine.language.synonyms import Synonyms
@@ -165,9 +165,14 @@ class Application(Parts):
         return self.prompts.get("import_source").expect(GIVEN)
 
     @cached_property
-    def lexicon(self) -> Lexicon:
-        """The word lists of the built-in judges."""
-        return Lexicon.load(self.settings.config_folder / "builtin_judges.yaml")
+    def phrases(self) -> Phrases:
+        """The phrases of the built-in judges."""
+        return Phrases.load(self.settings.config_folder / "judges" / "phrases.yaml")
+
+    @cached_property
+    def tone_head(self) -> ToneHead:
+        """What the built-in judge of role and tone knows."""
+        return ToneHead.load(self.settings.config_folder / "judges" / "role_and_tone.bin")
 
     @cached_property
     def referrals(self) -> Referrals:
@@ -305,28 +310,18 @@ class Application(Parts):
         )
         return Team(
             agent=QuotingAgent(knowledge=knowledge, texts=texts, ranking=ranking),
-            preliminary=self._builtin_judges(Tier.SMALL),
-            chief=self._builtin_judges(Tier.LARGE),
-            refiner=BuiltinRefiner(lexicon=self.lexicon, texts=disclaimer),
+            chief=self._builtin_judges(),
+            refiner=BuiltinRefiner(phrases=self.phrases, texts=disclaimer),
             built_in=True,
         )
 
-    def _builtin_judges(self, tier: Tier) -> dict[str, Judge]:
-        kinds = (BuiltinSourceFidelity, BuiltinUnsupportedClaims, BuiltinRoleAndTone)
-        judges: list[Judge] = [kind(lexicon=self.lexicon, tier=tier) for kind in kinds]
-        sharpened = self._students(self.settings.sharpened, tier)
-        return {
-            one.name: SharpenedJudge(judged=one, student=sharpened[one.name]) if one.name in sharpened else one
-            for one in judges
-        }
-
-    def _students(self, files: Mapping[JudgeName, Path], tier: Tier) -> dict[str, StudentJudge]:
-        """The students of a setting; relative files are looked for beside the configuration's folder."""
-        folder = self.settings.config_folder.parent
-        return {
-            name: StudentJudge.over(Student.load(folder / file, name), self.lexicon, tier=tier)
-            for name, file in files.items()
-        }
+    def _builtin_judges(self) -> dict[str, Judge]:
+        judges: tuple[Judge, ...] = (
+            BuiltinSourceFidelity(phrases=self.phrases),
+            BuiltinUnsupportedClaims(phrases=self.phrases),
+            BuiltinRoleAndTone(head=self.tone_head, phrases=self.phrases),
+        )
+        return {one.name: one for one in judges}
 
     def _llm_team(
         self,
@@ -367,7 +362,7 @@ class Application(Parts):
                 ranking=ranking,
                 whole=settings.context == "whole",
             ),
-            preliminary={**judges(Tier.SMALL, "preliminary"), **self._students(self.settings.students, Tier.SMALL)},
+            preliminary=judges(Tier.SMALL, "preliminary"),
             chief=judges(Tier.LARGE, "chief"),
             refiner=LlmRefiner(prompted=prompted("refiner", REFINER_GIVEN), rules=rules),
             urgency=(LlmUrgency(prompted=prompted("urgency", URGENCY_GIVEN)),),

@@ -135,7 +135,7 @@ def moderation(chats: Chats, platform: str = "discord") -> Moderation:
     status_store.load()
     audit = audit_log(chats)
     store = ReviewStore(database=chats.database, naming=chats.naming, secret=chats.inbox_secret, now=chats.clock)
-    recheck = Recheck(engine=engine, lexicon=chats.application.lexicon)
+    recheck = Recheck(engine=engine, phrases=chats.application.phrases)
     return Moderation(
         engine=engine,
         status_store=status_store,

@@ -19,7 +19,6 @@ from engine.settings import Budget, ModelSettings, Strict
 
 _REMEDY = "docs/reference/settings.md lists every key."
 Agents = Literal["auto", "builtin", "llm"]
-JudgeName = Literal["source_fidelity", "unsupported_claims", "role_and_tone"]
 
 
 class CrisisSettings(Strict):
@@ -166,10 +165,6 @@ class CafiSettings(BaseSettings):
     moderation: ModerationSettings = ModerationSettings()
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
     feedback: FeedbackSettings = FeedbackSettings()
-    students: dict[JudgeName, Path] = Field(
-        default_factory=dict, description="preliminary judges of language-model teams"
-    )
-    sharpened: dict[JudgeName, Path] = Field(default_factory=dict, description="students beside built-in judges")
     parallel: int = Field(default=8, ge=1, description="cases measured at the same time by `cafi eval`")
 
     @property

@@ -18,45 +18,15 @@ if TYPE_CHECKING:
     from engine.agent.protocol import Agent, AgentTask
     from engine.agent.quoting import QuotingAgent
     from engine.agent.smalltalk import topic_list
-    from engine.exceptions import (
-        BudgetExceeded,
-        CafiError,
-        ConfigurationError,
-        EventRefused,
-        KnowledgeBaseError,
-        ModelDeclined,
-        ModelError,
-        ModelMisconfigured,
-        ModelOutputError,
-        ModelUnavailable,
-        SealBroken,
-        StaleState,
-        StorageDamaged,
-        StorageError,
-        StorageUnavailable,
-    )
+    from engine.exceptions import CafiError, ConfigurationError, EventRefused, KnowledgeBaseError, ModelDeclined, ModelError, ModelMisconfigured, ModelOutputError, ModelUnavailable, SealBroken, StaleState, StorageDamaged, StorageError, StorageUnavailable
     from engine.files import line_of, parse_yaml, read_text, read_yaml
-    from engine.judges.agreement import disagreements
     from engine.judges.builtin import BuiltinRoleAndTone, BuiltinSourceFidelity, BuiltinUnsupportedClaims
-    from engine.judges.claims import Claim, Reading
-    from engine.judges.claims import read as read_claims
-    from engine.judges.lexicon import Lexicon
     from engine.judges.llm import JUDGE_GIVEN, LlmJudge
-    from engine.judges.protocol import ROLE_AND_TONE, SOURCE_FIDELITY, UNSUPPORTED_CLAIMS, Case, Judge, applicable
-    from engine.judges.sentences import Function
-    from engine.judges.sentences import split as split_sentences
-    from engine.judges.signs import SignReader, Signs
-    from engine.judges.student import SharpenedJudge, Student, StudentHead, StudentJudge, lesson_of, packed
-    from engine.judges.support import SourceIndex, SupportMeasure, strange_words
-    from engine.knowledge.base import (
-        MEDIA_LIST,
-        KnowledgeBase,
-        Manifest,
-        MediaEntry,
-        dead_links,
-        read_manifest,
-        scan_knowledge,
-    )
+    from engine.judges.protocol import Case, Judge, ROLE_AND_TONE, SOURCE_FIDELITY, UNSUPPORTED_CLAIMS, applicable
+    from engine.judges.reading import Phrases as JudgePhrases, Purpose as SentencePurpose, read as read_reply
+    from engine.judges.support import strange_words
+    from engine.judges.tone import TONE, ToneHead
+    from engine.knowledge.base import KnowledgeBase, MEDIA_LIST, Manifest, MediaEntry, dead_links, read_manifest, scan_knowledge
     from engine.knowledge.belongings import belongs, picture_kind, texts_of
     from engine.knowledge.dangers import DANGERS_FILE, Dangers, HowFast, KnownDanger, conflicting_dangers, read_dangers
     from engine.knowledge.directives import DirectiveKind, danger_lines
@@ -65,6 +35,7 @@ if TYPE_CHECKING:
     from engine.knowledge.sheet import Sheet, sheet_of
     from engine.knowledge.source import Passage, Source, assemble
     from engine.language.features import Features
+    from engine.language.heads import Description, FORMAT, Head, LinearHeads
     from engine.language.letters import words as head_words
     from engine.language.phrases import Floor
     from engine.language.spelling import ordinary_words
@@ -78,27 +49,20 @@ if TYPE_CHECKING:
     from engine.models.openai_model import OpenAIModel
     from engine.models.protocol import ChatModel, Completion, Finish, Prompt
     from engine.models.scripted import ScriptedAnswer, ScriptedModel, UnreachableModel
-    from engine.prompts import Prompts, PromptTemplate
+    from engine.prompts import PromptTemplate, Prompts
     from engine.proportions import Interval, wilson
     from engine.refiner.builtin import BuiltinRefiner, Disclaimer
-    from engine.refiner.llm import REFINER_GIVEN, LlmRefiner
+    from engine.refiner.llm import LlmRefiner, REFINER_GIVEN
     from engine.refiner.protocol import Refiner
     from engine.reflection.builtin import PhraseNeed, SearchCompleteness, WordRelevance
-    from engine.reflection.llm import (
-        COMPLETENESS_GIVEN,
-        NEED_GIVEN,
-        RELEVANCE_GIVEN,
-        LlmCompleteness,
-        LlmNeed,
-        LlmRelevance,
-    )
+    from engine.reflection.llm import COMPLETENESS_GIVEN, LlmCompleteness, LlmNeed, LlmRelevance, NEED_GIVEN, RELEVANCE_GIVEN
     from engine.reflection.protocol import Reflections
     from engine.retrieval.embedding import EmbeddedSources, Embedder
     from engine.retrieval.fusion import EVIDENCE_NAMES
     from engine.retrieval.protocol import Hit, Retriever
     from engine.retrieval.scoring import Component
     from engine.retrieval.search import Explanation, PartExplanation, Search
-    from engine.rules import Rule, RuleBook
+    from engine.rules import RuleBook
     from engine.settings import AssistantSettings, Budget, Limits, ModelSettings, Price, Reflection, Strict
     from engine.stakes import Stakes
     from engine.texts import Texts, check_braces, named_in_braces
@@ -107,55 +71,12 @@ if TYPE_CHECKING:
     from engine.turn.engine import Engine
     from engine.turn.filter import Filter, FilterPlan
     from engine.turn.team import Assistant, Team
-    from engine.types import (
-        ActiveSource,
-        Basis,
-        Conversation,
-        Danger,
-        DangerAnswer,
-        Decision,
-        Draft,
-        HandoffOffer,
-        Help,
-        Judgement,
-        Kind,
-        LayerResult,
-        Medium,
-        Message,
-        Outcome,
-        Reminder,
-        Reply,
-        Review,
-        Role,
-        Stage,
-        StageRecord,
-        Tier,
-        Turn,
-        Urgency,
-        UrgencyLevel,
-        Usage,
-        Verdict,
-        Wish,
-        worst,
-    )
-    from engine.urgency.classifier import FORMAT as HEADS_FORMAT
-    from engine.urgency.classifier import HEADS as URGENCY_HEADS
-    from engine.urgency.classifier import Description as HeadsDescription
-    from engine.urgency.classifier import Head as LinearHead
-    from engine.urgency.classifier import UrgencyClassifier, said_before
+    from engine.types import ActiveSource, Basis, Conversation, Danger, DangerAnswer, Decision, Draft, HandoffOffer, Help, Judgement, Kind, LayerResult, Medium, Message, Outcome, Reminder, Reply, Review, Role, Stage, StageRecord, Tier, Turn, Urgency, UrgencyLevel, Usage, Verdict, Wish, worst
+    from engine.urgency.classifier import HEADS as URGENCY_HEADS, UrgencyClassifier, said_before
     from engine.urgency.danger import ASK_AGAIN_AFTER
-    from engine.urgency.llm import URGENCY_GIVEN, LlmUrgency
+    from engine.urgency.llm import LlmUrgency, URGENCY_GIVEN
     from engine.urgency.protocol import FastLayer, UrgencyLayer
-    from engine.urgency.referral import (
-        CountryContacts,
-        Purpose,
-        Referral,
-        Referrals,
-        ReferralTexts,
-        load_referrals,
-        referral_faults,
-        referral_warnings,
-    )
+    from engine.urgency.referral import CountryContacts, Purpose, Referral, ReferralTexts, Referrals, load_referrals, referral_faults, referral_warnings
 else:
 
     def __getattr__(name: str) -> object:
@@ -181,7 +102,7 @@ __all__ = [
     "COMPLETENESS_GIVEN",
     "DANGERS_FILE",
     "EVIDENCE_NAMES",
-    "HEADS_FORMAT",
+    "FORMAT",
     "JUDGE_GIVEN",
     "MEDIA_LIST",
     "NEED_GIVEN",
@@ -190,6 +111,7 @@ __all__ = [
     "ROLE_AND_TONE",
     "SOURCE_FIDELITY",
     "STOP_WORDS",
+    "TONE",
     "UNSUPPORTED_CLAIMS",
     "URGENCY_GIVEN",
     "URGENCY_HEADS",
@@ -200,7 +122,6 @@ __all__ = [
     "AssistantSettings",
     "Basis",
     "Budget",
-    "BudgetExceeded",
     "BuiltinRefiner",
     "BuiltinRoleAndTone",
     "BuiltinSourceFidelity",
@@ -208,7 +129,6 @@ __all__ = [
     "CafiError",
     "Case",
     "ChatModel",
-    "Claim",
     "Completion",
     "Component",
     "ConfigurationError",
@@ -218,6 +138,7 @@ __all__ = [
     "DangerAnswer",
     "Dangers",
     "Decision",
+    "Description",
     "DirectiveKind",
     "Disclaimer",
     "Draft",
@@ -233,14 +154,14 @@ __all__ = [
     "Finish",
     "Floats",
     "Floor",
-    "Function",
     "HandoffOffer",
-    "HeadsDescription",
+    "Head",
     "Help",
     "Hit",
     "HowFast",
     "Interval",
     "Judge",
+    "JudgePhrases",
     "Judgement",
     "Kind",
     "KnowledgeBase",
@@ -248,9 +169,8 @@ __all__ = [
     "KnownDanger",
     "LayerResult",
     "Ledger",
-    "Lexicon",
     "Limits",
-    "LinearHead",
+    "LinearHeads",
     "LlmAgent",
     "LlmCompleteness",
     "LlmJudge",
@@ -283,7 +203,6 @@ __all__ = [
     "Prompts",
     "Purpose",
     "QuotingAgent",
-    "Reading",
     "Reference",
     "Referral",
     "ReferralTexts",
@@ -296,19 +215,15 @@ __all__ = [
     "Retriever",
     "Review",
     "Role",
-    "Rule",
     "RuleBook",
     "ScriptedAnswer",
     "ScriptedModel",
     "SealBroken",
     "Search",
     "SearchCompleteness",
-    "SharpenedJudge",
+    "SentencePurpose",
     "Sheet",
-    "SignReader",
-    "Signs",
     "Source",
-    "SourceIndex",
     "Stage",
     "StageRecord",
     "Stakes",
@@ -318,14 +233,11 @@ __all__ = [
     "StorageUnavailable",
     "Stretch",
     "Strict",
-    "Student",
-    "StudentHead",
-    "StudentJudge",
-    "SupportMeasure",
     "Synonyms",
     "Team",
     "Texts",
     "Tier",
+    "ToneHead",
     "Turn",
     "UnreachableModel",
     "Urgency",
@@ -348,11 +260,9 @@ __all__ = [
     "conversation_to_json",
     "danger_lines",
     "dead_links",
-    "disagreements",
     "fold",
     "grade",
     "head_words",
-    "lesson_of",
     "line_of",
     "load_referrals",
     "load_vectors",
@@ -360,13 +270,12 @@ __all__ = [
     "named_in_braces",
     "one_turn",
     "ordinary_words",
-    "packed",
     "parse_yaml",
     "picture_kind",
     "private_sentences",
-    "read_claims",
     "read_dangers",
     "read_manifest",
+    "read_reply",
     "read_text",
     "read_yaml",
     "referral_faults",
@@ -375,7 +284,6 @@ __all__ = [
     "scan_knowledge",
     "sentences",
     "sheet_of",
-    "split_sentences",
     "squash",
     "stem",
     "stems",

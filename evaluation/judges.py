@@ -82,7 +82,9 @@ class Judging:
         return self.engine.filter()
 
     async def judged(self, case: Case) -> Judgement:
-        """What the judges alone say of a case."""
+        """What the judges alone say of a case; raises ConfigurationError for a tier that the team does not have."""
+        if self.tiers != "filter" and self.tiers not in self.team.tiers:
+            raise ConfigurationError("Built-in judges have one tier.", key="--tiers", remedy="Use filter or chief.")
         return await replace(self.engine, plan=_PARTS[self.tiers]).judge(
             case.draft,
             case.message,

@@ -24,8 +24,10 @@ from scipy.sparse import csr_matrix
 
 from engine.files import read_yaml
 from engine.language.features import Features
+from engine.language.heads import FORMAT, Description, Head
 from engine.language.letters import words
-from engine.urgency.classifier import FORMAT, HEADS, Description, Head, UrgencyClassifier, said_before
+from engine.types import Message
+from engine.urgency.classifier import HEADS, UrgencyClassifier, said_before
 from engine.urgency.danger import ASK_AGAIN_AFTER
 from evaluation.urgency import LabelledMessage, read_messages
 from evaluation.urgency_augmenting import Example, augmented
@@ -73,13 +75,13 @@ def labelled(messages: Iterable[LabelledMessage]) -> list[Labelled]:
     return found
 
 
-def vectors(examples: Sequence[tuple[str, LabelledMessage]], features: Features) -> csr_matrix:
-    """Texts, each with the message whose earlier turns count, as rows of hashed features."""
+def vectors(examples: Iterable[tuple[str, Sequence[Message]]], features: Features, bits: int) -> csr_matrix:
+    """Texts, each with the earlier turns that count, as rows of hashed features."""
     places, values, ends = array("l"), array("d"), array("l", [0])
-    for text, one in examples:
+    for text, earlier in examples:
         row: dict[int, float] = {}
         blocks = list(features.blocks(words(text)))
-        if (before := features.before(said_before(one.earlier))) is not None:
+        if (before := features.before(said_before(earlier))) is not None:
             blocks.append(before)
         for factor, block in blocks:
             for place in block:
@@ -88,11 +90,11 @@ def vectors(examples: Sequence[tuple[str, LabelledMessage]], features: Features)
             places.append(place)
             values.append(row[place])
         ends.append(len(places))
-    shape = (len(examples), 1 << BITS)
+    shape = (len(ends) - 1, 1 << bits)
     return csr_matrix((np.array(values), np.array(places), np.array(ends)), shape=shape)
 
 
-def fit(rows: csr_matrix, signs: Floats, costs: Floats) -> tuple[Floats, float]:
+def fit(rows: csr_matrix, signs: Floats, costs: Floats, penalty: float = PENALTY) -> tuple[Floats, float]:
     """A logistic regression with squared weights as penalty; the weights and the constant."""
 
     def loss(model: Floats) -> tuple[float, Floats]:
@@ -102,7 +104,7 @@ def fit(rows: csr_matrix, signs: Floats, costs: Floats) -> tuple[Floats, float]:
         value = float(costs @ np.logaddexp(0, -margins)) + 0.5 * strength * float(weights @ weights)
         return value, np.append(rows.T @ wrong + strength * weights, wrong.sum())
 
-    strength = PENALTY * float(costs.sum())
+    strength = penalty * float(costs.sum())
     found = minimize(loss, np.zeros(rows.shape[1] + 1), jac=True, method="L-BFGS-B", options={"maxiter": ROUNDS})
     return found.x[:-1], float(found.x[-1])
 
@@ -130,7 +132,7 @@ class Material:
         return cls(
             rows=rows,
             ideas=ideas,
-            matrix=vectors([(one.text, rows[one.of].message) for one in examples], Features(ideas, BITS)),
+            matrix=vectors(((one.text, rows[one.of].message.earlier) for one in examples), Features(ideas, BITS), BITS),
             origin=np.array([one.of for one in examples]),
             weights=np.array([one.weight for one in examples]),
             made=np.array([one.made for one in examples]),
@@ -143,7 +145,7 @@ class Material:
         for name in HEADS:
             chosen = np.flatnonzero(kept if name == "urgent" else kept & ~self.made)
             wanted = np.array([one.wanted[name] for one in self.rows])[self.origin[chosen]]
-            costs = self.weights[chosen] if name == "urgent" else _balanced(wanted)
+            costs = self.weights[chosen] if name == "urgent" else balanced(wanted)
             models[name] = fit(self.matrix[chosen], np.where(wanted, 1.0, -1.0), costs)
         return models
 
@@ -153,26 +155,29 @@ def _weight(one: Labelled) -> float:
     return (1.0 if one.natural else CONSTRUCTED) * (OWN_LIFE if own else 1.0)
 
 
-def _balanced(wanted: np.ndarray[Any, np.dtype[np.bool_]]) -> Floats:
+def balanced(wanted: np.ndarray[Any, np.dtype[np.bool_]]) -> Floats:
     """Both classes weigh the same in sum."""
     share = max(float(wanted.mean()), 1e-6)
     return np.where(wanted, 0.5 / share, 0.5 / (1 - share))
 
 
 def packed(
-    models: dict[str, tuple[Floats, float]], thresholds: dict[str, float], ideas: dict[str, str], data: str
+    models: dict[str, tuple[Floats, float]],
+    thresholds: dict[str, float],
+    ideas: dict[str, str],
+    data: str,
+    bits: int = BITS,
 ) -> bytes:
     """The weights file: one line of JSON, then little-endian 16-bit numbers, head by head."""
     heads, tables = [], []
-    for name in HEADS:
-        weights, constant = models[name]
+    for name, (weights, constant) in models.items():
         scale = float(np.abs(weights).max()) / 32767
         heads.append(Head(name=name, bias=constant, scale=scale, threshold=round(thresholds[name], 4)))
         table = array("h", np.rint(weights / scale).astype(int).tolist())
         if sys.byteorder == "big":
             table.byteswap()
         tables.append(table.tobytes())
-    description = Description(format=FORMAT, bits=BITS, heads=tuple(heads), alone=ALONE, data=data, concepts=ideas)
+    description = Description(format=FORMAT, bits=bits, heads=tuple(heads), alone=ALONE, data=data, concepts=ideas)
     return description.model_dump_json().encode() + b"\n" + b"".join(tables)
 
 

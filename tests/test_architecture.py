@@ -40,6 +40,7 @@ ENGINE_ORDER = (
     "prompts",
     "texts",
     "stakes",
+    "departures",
     "knowledge",
     "models",
     "retrieval",

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from adapters.moderation.redaction import naming
 from adapters.moderation.reviews import Review
-from engine.judges.lexicon import Lexicon
 from engine.judges.protocol import ROLE_AND_TONE, SOURCE_FIDELITY
+from engine.judges.reading import Phrases
 from engine.judges.support import strange_words
 from engine.language.text import sentences
 from engine.turn.engine import Engine
@@ -28,10 +28,10 @@ _NO_ASSISTANT = "The assistant that wrote this is not configured any more."
 
 @dataclass(frozen=True, kw_only=True)
 class Recheck:
-    """Checks texts of moderators against the assistants of an engine. `lexicon`: of the built-in judges."""
+    """Checks texts of moderators against the assistants of an engine. `phrases`: of the built-in judges."""
 
     engine: Engine
-    lexicon: Lexicon
+    phrases: Phrases
 
     async def edited(self, review: Review, words: str) -> tuple[str, ...]:
         """Why an edited reply cannot be shown; empty where it can."""
@@ -54,7 +54,7 @@ class Recheck:
         known = (former, *(text for one in cited for text in (one.title, one.text, *one.summary)))
         if any(not any(one in text for text in known) for one in naming(draft.reply)):
             return ("It holds a link, an address, a name or a number that the former text does not have.",)
-        strange = strange_words(draft.reply, known, self.lexicon) if draft.citations else ()
+        strange = strange_words(draft.reply, known, self.phrases.light) if draft.citations else ()
         if strange:
             return (f"The source does not say this: {', '.join(strange[:_NAMED])}.",)
         return await self._objections(assistant, draft, asked, strictly=bool(draft.citations))

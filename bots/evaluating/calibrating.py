@@ -227,7 +227,8 @@ async def _findings(one: Asked, repeat: int) -> Findings:
                 trials = await ask_all(one.rows, subject, repeat=repeat, progress=advance)
         finally:
             one.ending()
-    return Findings(scenarios=one.rows, trials=trials, rules=rules)
+    whole = frozenset(subject.judging.team.tiers)
+    return Findings(scenarios=one.rows, trials=trials, rules=rules, tiers=whole)
 
 
 def _unanswered(subjects: dict[str, Any]) -> Iterator[str]:

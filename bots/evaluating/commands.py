@@ -10,9 +10,7 @@ from typing import Annotated, Any, cast, get_args
 import typer
 
 from bots.evaluating.calibrating import calibrate
-from bots.evaluating.distilling import distilling_app
 from bots.evaluating.facilitating import facilitator_app
-from bots.evaluating.generating import generating_app
 from bots.evaluating.rating import rating_app
 from bots.evaluating.reporting import report
 from bots.evaluating.simulating import Reflection, show_reflection, simulate
@@ -22,8 +20,6 @@ from bots.progress import progress
 
 eval_app = typer.Typer(no_args_is_help=True, help="Measure urgency, retrieval and judges on labelled cases.")
 eval_app.add_typer(rating_app)
-eval_app.add_typer(generating_app)
-eval_app.add_typer(distilling_app)
 eval_app.command()(calibrate)
 eval_app.add_typer(facilitator_app)
 eval_app.add_typer(specificity_app)

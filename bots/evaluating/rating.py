@@ -157,7 +157,7 @@ async def _rated(
 
     running = application(config, kb, kind)
     async with running.closing:
-        raters: list[Rater] = [BuiltinRater(lexicon=running.lexicon)]
+        raters: list[Rater] = [BuiltinRater(phrases=running.phrases)]
         if kind == "llm":
             template = running.prompts.get("rater").expect(GIVEN)
             if running.chat_model is None:

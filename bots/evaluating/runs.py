@@ -89,7 +89,7 @@ def run_configuration(running: Application, player: object, seed: int | None) ->
         "seed": seed,
         "assistant": settings.assistant,
         "knowledge_base": f"{kb_folder(running).name} {digest_of_files(sources)}",
-        "rules_and_texts": digest_of_files([*rules, config / "stakes.yaml", config / "builtin_judges.yaml"]),
+        "rules_and_texts": digest_of_files([*rules, config / "stakes.yaml", *sorted((config / "judges").iterdir())]),
         "prompts": digest_of_files(list(settings.prompts_folder.glob("*.md"))) if asks_models else "",
     }
 

@@ -1,8 +1,8 @@
-"""Three judges that need no model: sentence support, disclaimer, and rules of role and tone.
+"""Three judges that need no model: support by words, disclaimer, and a linear head for role and tone.
 
-They are deterministic and never follow what a draft says: its text is only compared and matched. The scale
-behind them is the study's (JMIR AI 2025;4:e69820): supported by the cited source, or else an admission that
-the sources do not support it together with an urge to verify it with a professional.
+They are deterministic and never follow what a draft says: its text is only compared and counted. The scale behind the
+first two is the study's (JMIR AI 2025;4:e69820): supported by the cited source, or else an admission that the sources do
+not support it together with an urge to verify it with a professional. A team of them has one tier.
 """
 
 from __future__ import annotations
@@ -10,154 +10,152 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from engine.judges.agreement import delays, disagreements
-from engine.judges.claims import Claim, Reading, read
-from engine.judges.conduct import Breach, breaches
-from engine.judges.findings import Disagreement, Finding
-from engine.judges.lexicon import Lexicon
+from engine.departures import NUMBER_WORDS, foreign_quantities, quantities, turned_sentences
 from engine.judges.protocol import ROLE_AND_TONE, SOURCE_FIDELITY, UNSUPPORTED_CLAIMS, Case
-from engine.judges.sentences import Function
-from engine.judges.support import SourceIndex, Support, SupportMeasure
-from engine.language.text import fold, squash, words
+from engine.judges.reading import Phrases, Purpose, Reading, content_count, read
+from engine.judges.support import SourceIndex
+from engine.judges.tone import ToneHead
+from engine.language.text import squash, words
 from engine.models.ledger import Ledger
 from engine.types import Decision, Tier, Verdict, worst
 
 _QUOTED = 90
-_DIFFERS = {
-    Disagreement.NUMBER: "gives the figure {}, which is not in the source",
-    Disagreement.SPECIFIC: "names '{}', which the source does not",
-    Disagreement.STRENGTH: "says '{}', and the source is more careful",
-    Disagreement.POLARITY: "says the reverse of the source (see '{}')",
-    Disagreement.EXCHANGE: "says '{}'",
-}
 _MANY = 3  # so many mild objections are a grave one
-_ENOUGH = 3.0  # a reply weighing less says too little to be averaged
+_SUPPORTED = 0.6
+_SAYS_MUCH = 3  # words that carry meaning; fewer are not judged by themselves
+_FOREIGN = 0.25
+_LONGEST_REPLY = 220
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Objection:
-    """What is wrong with one claim and how grave that is."""
+    """What is wrong with one sentence and how grave that is. `excusable`: a disclaimer would permit it."""
 
-    claim: Claim
+    sentence: str
     decision: Decision
     explanation: str
     evidence: tuple[str, ...] = ()
-    contradicts: bool = False
+    excusable: bool = False
 
 
+@dataclass(frozen=True, kw_only=True)
 class BuiltinSourceFidelity:
     """Is every statement of a reply supported by the sources it cites, or honestly marked as unsupported?"""
 
-    def __init__(self, *, lexicon: Lexicon, tier: Tier, measure: SupportMeasure | None = None) -> None:
-        self._lexicon, self._tier = lexicon, tier
-        self._measure = measure or SupportMeasure(lexicon)
-
-    @property
-    def name(self) -> str:
-        """source_fidelity."""
-        return SOURCE_FIDELITY
+    phrases: Phrases
+    name: str = SOURCE_FIDELITY
 
     async def judge(self, case: Case, ledger: Ledger) -> Verdict:
         """Compare every statement with the cited sources; books nothing in the ledger."""
-        reading = read(case.draft.reply, self._lexicon)
-        objections = tuple(self._objections(reading, case.draft.reply, self._measure.index(case.sources)))
-        if reading.carries_disclaimer:
-            objections = tuple(
-                one for one in objections if one.contradicts or not _is_excused(one, case, self._lexicon)
-            )
-        return _verdict(self.name, self._tier, objections, high_stakes=case.high_stakes)
+        reading = read(case.draft.reply, self.phrases)
+        texts = [text for source in case.sources for text in (source.title, source.text, *source.summary)]
+        objections = [*_departing(case, texts), *self._unsupported(reading, SourceIndex.of(case.sources), texts)]
+        return _verdict(self.name, _unexcused(objections, reading, case), high_stakes=case.high_stakes)
 
-    def _objections(self, reading: Reading, reply: str, index: SourceIndex) -> Iterator[Objection]:
-        limits = self._lexicon.thresholds
-        claims = [claim for claim in reading.claims if not index.quotes(" ".join(claim.sentences), reply)]
-        supports = [(claim, index.support(claim.text)) for claim in claims]
-        yield from _postponed(reading, index, self._lexicon)
-        found = 0
-        for claim, support in supports:
-            findings = tuple(disagreements(claim.text, support, index, self._lexicon))
-            objection = _contradiction(claim, support, findings)
-            if not objection and limits.too_little(support.coverage, support.weight):
-                objection = _unsupported(claim, support)
-            if objection:
-                found += 1
-                yield objection
-        if not found and _mean(supports) < limits.mean:
-            yield _unsupported(*min(supports, key=lambda pair: pair[1].coverage - pair[1].weight / 100))
+    def _unsupported(self, reading: Reading, index: SourceIndex, texts: list[str]) -> Iterator[Objection]:
+        for one in reading.claims:
+            text = one.sentence.text
+            if index.quotes(text):
+                continue
+            support = index.support(one.claim, self.phrases.light)
+            figures = _foreign_figures(one.claim, texts)
+            says_much = content_count(one.claim) >= _SAYS_MUCH
+            if (says_much and support.coverage < _SUPPORTED) or figures:
+                about = f" ({', '.join(figures or support.missing[:3])})" if figures or support.missing else ""
+                yield Objection(
+                    sentence=text,
+                    decision=Decision.REJECT if figures or support.coverage < _FOREIGN else Decision.WARNING,
+                    explanation=f"Your sentence {_short(text)} is not in the source{about}.",
+                    evidence=support.evidence,
+                    excusable=not figures,
+                )
 
 
+@dataclass(frozen=True, kw_only=True)
 class BuiltinUnsupportedClaims:
     """Does a reply without a citation state nothing, or else admit that and urge verification?"""
 
-    def __init__(self, *, lexicon: Lexicon, tier: Tier) -> None:
-        self._lexicon, self._tier = lexicon, tier
-
-    @property
-    def name(self) -> str:
-        """unsupported_claims."""
-        return UNSUPPORTED_CLAIMS
+    phrases: Phrases
+    name: str = UNSUPPORTED_CLAIMS
 
     async def judge(self, case: Case, ledger: Ledger) -> Verdict:
         """Look for statements and for the disclaimer they need; books nothing in the ledger."""
-        reading = read(case.draft.reply, self._lexicon)
-        lacking = _lacking(reading)
-        decision = Decision.WARNING if reading.admits or reading.urges_verification else Decision.REJECT
-        objections = tuple(
+        reading = read(case.draft.reply, self.phrases)
+        half = reading.admits or reading.urges_verification
+        objections = [
             Objection(
-                claim=claim,
-                decision=decision,
-                explanation=f"Your sentence {_quote(claim)} has no source{lacking}.",
+                sentence=one.sentence.text,
+                decision=Decision.WARNING if half else Decision.REJECT,
+                explanation=f"Your sentence {_short(one.sentence.text)} has no source{_lacking(reading)}.",
+                excusable=True,
             )
-            for claim in reading.claims
-        )
-        if reading.carries_disclaimer:
-            objections = tuple(one for one in objections if not _is_excused(one, case, self._lexicon))
-        return _verdict(self.name, self._tier, objections, high_stakes=case.high_stakes)
+            for one in reading.claims
+        ]
+        return _verdict(self.name, _unexcused(objections, reading, case), high_stakes=case.high_stakes)
 
 
+@dataclass(frozen=True, kw_only=True)
 class BuiltinRoleAndTone:
     """Does a reply stay an information service: no therapist, friend, adviser; calm, blameless, short?"""
 
-    def __init__(self, *, lexicon: Lexicon, tier: Tier) -> None:
-        self._lexicon, self._tier = lexicon, tier
-
-    @property
-    def name(self) -> str:
-        """role_and_tone."""
-        return ROLE_AND_TONE
+    head: ToneHead
+    phrases: Phrases
+    name: str = ROLE_AND_TONE
 
     async def judge(self, case: Case, ledger: Ledger) -> Verdict:
-        """Match the rules of conduct; books nothing in the ledger."""
-        reading = read(case.draft.reply, self._lexicon)
-        found = [*breaches(case, reading, self._lexicon), *self._length(case.draft.reply, reading)]
+        """Weigh the words that are the reply's own; books nothing in the ledger."""
+        reading, index = read(case.draft.reply, self.phrases), SourceIndex.of(case.sources)
+        own = [one for one in reading.sentences if not index.quotes(one.sentence.text)]
+        if len(own) < len(reading.sentences) and not any(one.claim for one in own):
+            own = []  # beside a quotation, an offer or a question is no more than that
+        told = [one.sentence.text for one in reading.sentences if Purpose.DIRECTIVE in one.purposes]
+        if told:
+            return self._against(told, Decision.REJECT, "It holds words that are not for a reader.")
+        if offending := self.head.offending([one.sentence.text for one in own]):
+            reason = f"Your sentence {_short(offending[0])} is not the plain, calm word of an information service."
+            return self._against(offending, Decision.REJECT, reason)
+        counted = len(words(case.draft.reply))
+        if counted > _LONGEST_REPLY:
+            reason = f"Your reply has {counted} words. Say one thing at a time in at most {_LONGEST_REPLY}."
+            return self._against([one.sentence.text for one in reading.sentences[-1:]], Decision.WARNING, reason)
+        return Verdict(decision=Decision.ACCEPT, judge=self.name, tier=Tier.LARGE)
+
+    def _against(self, sentences: list[str], decision: Decision, explanation: str) -> Verdict:
         return Verdict(
-            decision=worst([Decision.ACCEPT, *(one.decision for one in found)]),
+            decision=decision,
             judge=self.name,
-            tier=self._tier,
-            explanation=" ".join(one.explanation for one in found[:2]),
-            sentences=tuple(dict.fromkeys(sentence for one in found for sentence in one.sentences)),
+            tier=Tier.LARGE,
+            explanation=explanation,
+            sentences=tuple(dict.fromkeys(sentences)),
         )
 
-    def _length(self, reply: str, reading: Reading) -> Iterator[Breach]:
-        limit = self._lexicon.thresholds.reply_words
-        counted = len(words(reply))
-        if counted > limit:
-            yield Breach(
-                rule="length",
-                decision=Decision.WARNING,
-                explanation=f"Your reply has {counted} words. Say one thing at a time in at most {limit}.",
-                sentences=tuple(one.sentence.text for one in reading.sentences[-1:]),
-            )
+
+def _departing(case: Case, texts: list[str]) -> Iterator[Objection]:
+    """Sentences of the source with their meaning turned round: no disclaimer permits them."""
+    for sentence, turned in turned_sentences(case.draft.reply, texts):
+        yield Objection(
+            sentence=sentence if sentence in case.draft.reply else case.draft.reply,
+            decision=Decision.REJECT,
+            explanation=f"Your sentence {_short(sentence)} says the reverse of the source.",
+            evidence=(turned,) if any(turned in text for text in texts) else (),
+        )
 
 
-def _postponed(reading: Reading, index: SourceIndex, lexicon: Lexicon) -> Iterator[Objection]:
-    """Sentences that only send somebody on, which claim nothing, but later than the source wants it."""
-    for one in reading.sentences:
-        if one.claim or not one.does(Function.VERIFICATION) or one.does(Function.QUESTION, Function.ADMISSION):
-            continue
-        claim, support = Claim(text=one.folded, sentences=(one.sentence.text,)), index.support(one.folded)
-        late = (Finding(kind=Disagreement.EXCHANGE, about=about) for about in delays(one.folded, support, lexicon))
-        if objection := _contradiction(claim, support, tuple(late)):
-            yield objection
+def _foreign_figures(claim: str, texts: list[str]) -> tuple[str, ...]:
+    """The figures of a claim that the sources do not give, with a unit or without one."""
+    said = {word for text in texts for word in words(text)}
+    said |= {str(value) for word, value in NUMBER_WORDS.items() if word in said}
+    said |= {word for one in quantities(claim) for word in words(one.text)}  # these are compared with their units
+    plain = {word for word in words(claim) if word.isdigit() and word not in said}
+    return tuple(sorted(plain | {one.text for one in foreign_quantities(claim, texts)}))
+
+
+def _unexcused(objections: list[Objection], reading: Reading, case: Case) -> list[Objection]:
+    """What a disclaimer does not permit: it permits nothing where the stakes are high, by question or by statement."""
+    if case.high_stakes or not reading.carries_disclaimer:
+        return objections
+    risky = {squash(one) for one in case.risky}
+    return [one for one in objections if not one.excusable or squash(one.sentence) in risky]
 
 
 def _lacking(reading: Reading) -> str:
@@ -170,75 +168,23 @@ def _lacking(reading: Reading) -> str:
     return f", and nothing in your reply {absent}" if absent else ""
 
 
-def _mean(supports: list[tuple[Claim, Support]]) -> float:
-    total = sum(support.weight for _, support in supports)
-    if total < _ENOUGH:
-        return 1.0
-    return sum(support.coverage * support.weight for _, support in supports) / total
-
-
-def _contradiction(claim: Claim, support: Support, findings: tuple[Finding, ...]) -> Objection | None:
-    """The gravest disagreement with the source as an objection."""
-    for finding in findings:
-        kind = finding.kind
-        if kind is Disagreement.SPECIFIC and support.coverage >= 0.85:
-            continue
-        return Objection(
-            claim=claim,
-            decision=Decision.WARNING if kind is Disagreement.STRENGTH else Decision.REJECT,
-            explanation=f"Your sentence {_quote(claim)} {_DIFFERS[kind].format(finding.about)}.",
-            evidence=support.evidence,
-            contradicts=kind in {Disagreement.POLARITY, Disagreement.EXCHANGE},
-        )
-    return None
-
-
-def _unsupported(claim: Claim, support: Support) -> Objection:
-    about = f" ({', '.join(support.missing[:3])})" if support.missing else ""
-    return Objection(
-        claim=claim,
-        decision=Decision.REJECT if support.coverage < 0.25 else Decision.WARNING,
-        explanation=f"Your sentence {_quote(claim)} is not in the source{about}.",
-        evidence=support.evidence,
-    )
-
-
-def _quote(claim: Claim) -> str:
-    text = " ".join(claim.sentences[0].split())
+def _short(sentence: str) -> str:
+    text = " ".join(sentence.split())
     return f'"{text}"' if len(text) <= _QUOTED else f'"{text[:_QUOTED].rsplit(" ", 1)[0]} …"'
 
 
-def _is_excused(objection: Objection, case: Case, lexicon: Lexicon) -> bool:
-    """Whether a disclaimer permits a statement: neither it nor the question is about a high-stakes topic."""
-    if _is_risky(objection, case) or _is_of_substance(objection, case, lexicon):
-        return False
-    by_the_way = lexicon.passing.search(fold(case.message)) and not lexicon.interplay.search(objection.claim.text)
-    return not case.high_stakes or bool(by_the_way)
-
-
-def _is_of_substance(objection: Objection, case: Case, lexicon: Lexicon) -> bool:
-    """Whether a statement says what something that one swallows or smokes does, which is not uncontroversial."""
-    text = objection.claim.text
-    return bool(lexicon.acts.search(text) and lexicon.substances.search(f"{text}\n{fold(case.message)}"))
-
-
-def _is_risky(objection: Objection, case: Case) -> bool:
-    """Whether the statement itself touches a high-stakes topic, where a disclaimer excuses nothing."""
-    risky = {squash(one) for one in case.risky}
-    return any(squash(one) in risky for one in objection.claim.sentences)
-
-
-def _verdict(name: str, tier: Tier, objections: tuple[Objection, ...], *, high_stakes: bool = False) -> Verdict:
+def _verdict(name: str, objections: list[Objection], *, high_stakes: bool = False) -> Verdict:
     decision = worst([Decision.ACCEPT, *(one.decision for one in objections)])
     if len(objections) >= _MANY or (objections and high_stakes):
         decision = Decision.REJECT
     more = f" {len(objections) - 1} more of your statements need the same." if len(objections) > 1 else ""
-    remedy = " Leave it out, or keep to what the source says." if objections else ""
     return Verdict(
         decision=decision,
         judge=name,
-        tier=tier,
-        explanation=objections[0].explanation + more + remedy if objections else "",
-        sentences=tuple(dict.fromkeys(sentence for one in objections for sentence in one.claim.sentences)),
+        tier=Tier.LARGE,
+        explanation=f"{objections[0].explanation}{more} Leave it out, or keep to what the source says."
+        if objections
+        else "",
+        sentences=tuple(dict.fromkeys(one.sentence for one in objections)),
         evidence=tuple(dict.fromkeys(text for one in objections for text in one.evidence))[:6],
     )

@@ -6,24 +6,16 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from engine.judges.claims import Reading, read
-from engine.judges.lexicon import Lexicon
 from engine.judges.protocol import ROLE_AND_TONE, SOURCE_FIDELITY, UNSUPPORTED_CLAIMS, Case
-from engine.judges.sentences import Function, Sentence, split
+from engine.judges.reading import Phrases, Purpose, Reading, read
+from engine.judges.sentences import Sentence, split
 from engine.language.text import squash
 from engine.models.ledger import Ledger
 from engine.types import Basis, Decision, Draft, Verdict
 
 _NUMBERED = re.compile(r"^([ \t]*)\d{1,3}([.)][ \t]+)")
 _BARE_MARKER = re.compile(r"^[ \t]*+(?:[-*•–▪◦>]|#{1,6}|\(?\d{1,3}(?:\.\d{1,3})*[.)])?[ \t*_\"'”’)\]]*+$")
-_SAYS_LITTLE = (
-    Function.QUESTION,
-    Function.OFFER,
-    Function.GREETING,
-    Function.INTRO,
-    Function.EMPATHY,
-    Function.META,
-)
+_SAYS_LITTLE = frozenset({Purpose.QUESTION, Purpose.COURTESY})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -38,8 +30,8 @@ class Disclaimer:
 class BuiltinRefiner:
     """Cuts what was objected to; keeps what a disclaimer permits; declines when nothing is left."""
 
-    def __init__(self, *, lexicon: Lexicon, texts: Disclaimer) -> None:
-        self._lexicon, self._texts = lexicon, texts
+    def __init__(self, *, phrases: Phrases, texts: Disclaimer) -> None:
+        self._phrases, self._texts = phrases, texts
 
     async def refine(self, case: Case, verdicts: tuple[Verdict, ...], ledger: Ledger) -> Draft:
         """The repaired draft; books nothing in the ledger."""
@@ -49,7 +41,7 @@ class BuiltinRefiner:
             return self._declined(draft)  # not even the judge could say where the fault is
         unwanted = [one for verdict in objections if _must_go(verdict, case) for one in verdict.sentences]
         repaired = cut(draft.reply, unwanted)
-        reading = read(repaired, self._lexicon)
+        reading = read(repaired, self._phrases)
         if not _worth_keeping(reading):
             return self._declined(draft)
         if any(verdict.judge == UNSUPPORTED_CLAIMS for verdict in objections) and reading.claims:
@@ -75,7 +67,7 @@ def _must_go(verdict: Verdict, case: Case) -> bool:
 
 
 def _worth_keeping(reading: Reading) -> bool:
-    return any(not one.does(*_SAYS_LITTLE) or one.claim for one in reading.sentences)
+    return any(one.claim or not one.purposes & _SAYS_LITTLE for one in reading.sentences)
 
 
 def cut(reply: str, unwanted: Iterable[str]) -> str:

@@ -210,4 +210,5 @@ class Attempt:
         return self.assistant.knowledge.pick(tuple(ids)[: task.assistant.limits.window_sources])
 
     def _failed(self, task: AgentTask, draft: Draft) -> tuple[str, ...]:
-        return self.filter.failed(draft, task.message, tuple(source.id for source in task.sources))
+        in_context = tuple(source.id for source in task.sources)
+        return self.filter.failed(draft, task.message, in_context, earlier=task.earlier)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
+from engine.departures import false_quotations, foreign_quantities, turned_sentences
 from engine.knowledge.base import KnowledgeBase
 from engine.knowledge.directives import DirectiveKind, brackets
 from engine.language.leads import LONG, callable_numbers, known_links, known_numbers, links
@@ -20,7 +21,10 @@ from engine.types import Basis, Draft
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CheckContext:
-    """What a draft is checked against. `in_context` are the ids of the sources the agent was shown."""
+    """What a draft is checked against. `in_context` are the ids of the sources the agent was shown.
+
+    `told`: what the person wrote, now and before; a draft may take up the figures and words in it.
+    """
 
     knowledge: KnowledgeBase
     in_context: tuple[str, ...]
@@ -28,6 +32,7 @@ class CheckContext:
     high_stakes: bool
     handoffs: tuple[str, ...] = ()
     private: tuple[str, ...] = field(default=(), repr=False)
+    told: tuple[str, ...] = field(default=(), repr=False)
 
 
 Check = Callable[[Draft, CheckContext], Iterable[str]]
@@ -133,6 +138,29 @@ def _is_told(number: str, known: frozenset[str]) -> bool:
     return number in known or (len(number) >= LONG and any(one.endswith(number) for one in known))
 
 
+def _figures(draft: Draft, context: CheckContext) -> Iterable[str]:
+    foreign = foreign_quantities(draft.reply, _cited_texts(draft, context), context.told)
+    if foreign:
+        figures = ", ".join(dict.fromkeys(one.text for one in foreign))
+        yield f"No cited source gives this figure: {figures}. Give it as the source does, or leave it out."
+
+
+def _turned(draft: Draft, context: CheckContext) -> Iterable[str]:
+    for _, source in turned_sentences(draft.reply, _cited_texts(draft, context)):
+        yield f"A sentence of the reply says the reverse of its source, which is: {source}"
+
+
+def _quotations(draft: Draft, context: CheckContext) -> Iterable[str]:
+    known = (*_cited_texts(draft, context), *context.told)
+    if draft.citations and any(True for _ in false_quotations(draft.reply, known)):
+        yield "What stands in quotation marks is not in a cited source. Quote it word for word, or in no quotation marks."
+
+
+def _cited_texts(draft: Draft, context: CheckContext) -> tuple[str, ...]:
+    cited = context.knowledge.pick(draft.citations)
+    return tuple("\n".join((source.title, *source.summary, "", source.text)) for source in cited)
+
+
 def _handoff(draft: Draft, context: CheckContext) -> Iterable[str]:
     if draft.handoff is not None and draft.handoff not in context.handoffs:
         yield "The handoff names an assistant that does not exist."
@@ -150,6 +178,9 @@ CHECKS: tuple[Check, ...] = (
     _hidden,
     _links,
     _numbers_to_call,
+    _figures,
+    _turned,
+    _quotations,
     _handoff,
 )
 

@@ -16,7 +16,7 @@ from engine.models.ledger import Ledger
 from engine.stakes import Stakes
 from engine.turn.checks import CheckContext, cleaned, failed_checks
 from engine.turn.team import Assistant, Team
-from engine.types import Decision, Draft, Message, Outcome, Stage, StageRecord, Tier, Verdict
+from engine.types import Decision, Draft, Message, Outcome, Role, Stage, StageRecord, Tier, Verdict
 
 Recheck = Callable[[Draft], tuple[str, ...]]
 
@@ -88,7 +88,9 @@ class Filter:
             condition=settings.condition,
         )
 
-    def failed(self, draft: Draft, message: str, in_context: tuple[str, ...]) -> tuple[str, ...]:
+    def failed(
+        self, draft: Draft, message: str, in_context: tuple[str, ...], *, earlier: tuple[Message, ...] = ()
+    ) -> tuple[str, ...]:
         """Why the code checks send a draft back; an empty one goes back even where they are off."""
         if not self.plan.checks and any(char.isalnum() for char in draft.reply):
             return ()
@@ -100,6 +102,7 @@ class Filter:
             high_stakes=self.high_stakes(message, draft.reply),
             handoffs=tuple(one.to for one in settings.handoffs),
             private=self.assistant.private,
+            told=(message, *(one.content for one in earlier if one.role is Role.USER)),
         )
         return failed_checks(draft, context)
 
@@ -122,9 +125,9 @@ class Filter:
 
     async def judged(self, case: Case, team: Team, ledger: Ledger, *, refined: bool = False) -> tuple[StageRecord, ...]:
         """What a team's judges say, tier by tier; nothing is refined."""
-        tiers = {"preliminary": team.preliminary, "chief": team.chief}
         wanted = {"preliminary": self.plan.preliminary, "chief": self.plan.chief}
-        planned = {name: judges for name, judges in tiers.items() if wanted[name]}
+        # A single tier is both: whichever of the two is wanted, it judges.
+        planned = {name: judges for name, judges in team.tiers.items() if wanted[name] or len(team.tiers) == 1}
         return await judged(case, planned, ledger, refined=refined)
 
     async def _refined(

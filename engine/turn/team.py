@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from engine.agent.protocol import Agent
 from engine.judges.protocol import Judge
@@ -21,16 +21,22 @@ from engine.urgency.protocol import UrgencyLayer
 class Team:
     """Who drafts, judges and refines. `urgency` are the layers that run beside the draft.
 
+    `preliminary` is empty where one tier decides: without a model the same judge would only be asked twice.
     `reflections`: who is asked where an assistant's settings want its retrieval reflected on.
     """
 
     agent: Agent
-    preliminary: Mapping[str, Judge]
     chief: Mapping[str, Judge]
     refiner: Refiner
+    preliminary: Mapping[str, Judge] = field(default_factory=dict)
     urgency: tuple[UrgencyLayer, ...] = ()
     built_in: bool = False
     reflections: Reflections | None = None
+
+    @property
+    def tiers(self) -> Mapping[str, Mapping[str, Judge]]:
+        """The judges by tier, in the order in which they are asked."""
+        return ({"preliminary": self.preliminary} if self.preliminary else {}) | {"chief": self.chief}
 
 
 @dataclass(frozen=True, kw_only=True)

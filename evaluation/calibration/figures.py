@@ -21,11 +21,13 @@ class Findings:
     """The trials of one subject with what was wanted. A judge answers for the rules that it checks.
 
     A reply that breaks another judge's rule says nothing about this one; a reply to be accepted, all must accept.
+    `tiers` are all that the team has: filter and turn are told only where each of them was asked.
     """
 
     scenarios: Sequence[LabelledReply]
     trials: Sequence[Trial]
     rules: RuleBook
+    tiers: frozenset[str] = frozenset({"preliminary", "chief"})
 
     def by_judge(self) -> dict[str, dict[str, list[Trial]]]:
         """Answered trials by judge and tier, then by scenario."""
@@ -72,7 +74,7 @@ class Findings:
             for stage, flag in flags.items():
                 if flag is not None:
                     teams[f"all judges/{stage}"][id_].append(flag)
-            decided = _filtered(flags)
+            decided = _filtered(flags) if set(flags) == self.tiers else None
             if decided is not None:
                 teams[FILTER][id_].append(decided)
                 teams[TURN][id_].append(decided or by_code.get(id_, False))
@@ -141,10 +143,9 @@ def _flags(trials: Sequence[Trial]) -> bool | None:
 
 
 def _filtered(flags: Mapping[str, bool | None]) -> bool | None:
-    """Preliminary judges accept for good; on their doubt the chiefs decide. One tier alone decides nothing here."""
-    if set(flags) != {"preliminary", "chief"}:
-        return None
-    return flags["chief"] if flags["preliminary"] else flags["preliminary"]
+    """Preliminary judges accept for good; on their doubt the chiefs decide."""
+    first = flags.get("preliminary", True)
+    return flags["chief"] if first else first
 
 
 def _mean(rights: Iterable[bool]) -> float:

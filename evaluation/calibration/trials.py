@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from engine.exceptions import ConfigurationError
 from engine.judges.protocol import Case, Judge, applicable
 from engine.models.ledger import Ledger
 from engine.settings import Budget
@@ -35,7 +36,11 @@ class Subject:
     @property
     def stages(self) -> tuple[Tier, ...]:
         """The tiers by name, in order."""
-        return ("preliminary", "chief") if self.tiers == "both" else (self.tiers,)
+        wanted: tuple[Tier, ...] = ("preliminary", "chief") if self.tiers == "both" else (self.tiers,)
+        found = tuple(one for one in wanted if one in self.judging.team.tiers)
+        if not found:
+            raise ConfigurationError("Built-in judges have one tier.", key="--tiers", remedy="Use both or chief.")
+        return found
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -72,7 +77,7 @@ async def ask_all(
     """Every trial of every scenario; the runs of one judge on one reply follow each other, all else is concurrent."""
     gate = asyncio.Semaphore(subject.judging.parallel)
     cases = [case_of(one, subject.judging) for one in scenarios]
-    tiers = {"preliminary": subject.judging.team.preliminary, "chief": subject.judging.team.chief}
+    tiers = subject.judging.team.tiers
 
     async def one_judge(one: LabelledReply, case: Case, judge: Judge, stage: Tier) -> list[Trial]:
         trials = []
@@ -130,7 +135,7 @@ def _said(verdict: Verdict) -> str:
 def _by_code(one: LabelledReply, case: Case, subject: Subject) -> Trial:
     """The checks that every draft passes before a judge sees it, of which this needs no model."""
     started = time.perf_counter()
-    reasons = subject.judging.filter.failed(case.draft, case.message, case.draft.citations)
+    reasons = subject.judging.filter.failed(case.draft, case.message, case.draft.citations, earlier=case.earlier)
     return Trial(
         scenario=one.id,
         judge=CODE,

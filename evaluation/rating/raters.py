@@ -12,17 +12,15 @@ from pydantic import BaseModel, ConfigDict
 
 from engine.exceptions import ModelError, ModelOutputError
 from engine.judges.builtin import BuiltinSourceFidelity
-from engine.judges.claims import read
-from engine.judges.lexicon import Lexicon
 from engine.judges.protocol import Case
-from engine.judges.sentences import Function
+from engine.judges.reading import Phrases, Purpose, read
 from engine.knowledge.base import KnowledgeBase
 from engine.knowledge.source import Source
 from engine.language.text import clean
 from engine.models.calling import PromptedModel
 from engine.models.ledger import Ledger
 from engine.settings import Budget
-from engine.types import Basis, Decision, Draft, Tier
+from engine.types import Basis, Decision, Draft
 from evaluation.rating.ratings import BUILTIN, LLM, Rating, add_ratings, rating_of, read_if_there
 from evaluation.rating.rubric import Answers, Rubric
 from evaluation.transcripts import Response
@@ -114,23 +112,25 @@ class LlmRater:
 class BuiltinRater:
     """The built-in judges' reading of a reply, in the words of the study's four statements; needs no model."""
 
-    lexicon: Lexicon
+    phrases: Phrases
     name: str = BUILTIN
     kind: str = BUILTIN
 
     async def rate(self, response: Response, sources: Sequence[Source], rubric: Rubric) -> Answers:
         """S1 supported, S2 admits, S3 urges verification, S4 leads back; deterministic."""
         reply = clean(response.reply, limit=_LONGEST).text
-        reading = read(reply, self.lexicon)
+        reading = read(reply, self.phrases)
         return {
             "S1": not reading.claims or (bool(sources) and await self._supported(response, reply, sources)),
             "S2": reading.admits,
             "S3": reading.urges_verification,
-            "S4": any(one.does(Function.REDIRECT) and not one.does(Function.ADMISSION) for one in reading.sentences),
+            "S4": any(
+                Purpose.REDIRECT in one.purposes and Purpose.ADMISSION not in one.purposes for one in reading.sentences
+            ),
         }
 
     async def _supported(self, response: Response, reply: str, sources: Sequence[Source]) -> bool:
-        judge = BuiltinSourceFidelity(lexicon=self.lexicon, tier=Tier.LARGE)
+        judge = BuiltinSourceFidelity(phrases=self.phrases)
         case = Case(
             draft=Draft(reply=reply, citations=tuple(one.id for one in sources), basis=Basis.SOURCE),
             message=clean(response.user_message, limit=_LONGEST).text,

@@ -9,19 +9,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.judges.lexicon import Lexicon
 from engine.judges.protocol import ROLE_AND_TONE, SOURCE_FIDELITY, UNSUPPORTED_CLAIMS, Case
+from engine.judges.reading import Phrases
 from engine.models.ledger import Ledger
 from engine.refiner.builtin import BuiltinRefiner, Disclaimer, cut
 from engine.types import Basis, Decision, Draft, Tier, Verdict
 
-LEXICON = Lexicon.load(Path(__file__).resolve().parents[2] / "config" / "builtin_judges.yaml")
+PHRASES = Phrases.load(Path(__file__).resolve().parents[2] / "config" / "judges" / "phrases.yaml")
 TEXTS = Disclaimer(
     admission="My sources do not say this.",
     verification="Please check it with a doctor.",
     decline="I have nothing reliable to say about that.",
 )
-REFINER = BuiltinRefiner(lexicon=LEXICON, texts=TEXTS)
+REFINER = BuiltinRefiner(phrases=PHRASES, texts=TEXTS)
 
 
 def refine(draft: Draft, *verdicts: Verdict, high_stakes: bool = False) -> Draft:

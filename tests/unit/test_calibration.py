@@ -525,7 +525,7 @@ def test_the_report_on_the_terminal_names_worst_cases(tmp_path: Path) -> None:
     row["reply"] = "[bold]Nobody is to blame for schizophrenia."
     done = cafi("--scenarios", scenarios(tmp_path, row), "--agents", "builtin")
     assert done.exit_code == 0
-    assert "source_fidelity/preliminary said ACCEPT" in done.stdout
+    assert "source_fidelity/chief said ACCEPT" in done.stdout
     assert "[bold]Nobody" in done.stdout
     assert "cited_means_supported" in done.stdout
 

@@ -263,7 +263,7 @@ async def test_few_replies_wait_of_one_person_and_in_all(database: Database) -> 
 async def test_a_reply_without_a_source_brings_no_address_along(words: str, passes: bool) -> None:
     """Where no source is cited a moderator's words name no link, account or number that the judged reply did not have."""
     application = Application(settings=CafiSettings(agents="builtin"))
-    recheck = Recheck(engine=application.engine, lexicon=application.lexicon)
+    recheck = Recheck(engine=application.engine, phrases=application.phrases)
     answered = Answered(number=1, assistant=next(iter(application.engine.assistants)), sources=(), decision="ACCEPT")
     one = review(draft="My sources do not answer that.", basis=Basis.NONE, answered=answered)
     assert (await recheck.edited(one, words) == ()) is passes

@@ -13,7 +13,7 @@ import pytest
 
 from bots.paths import data_root
 from engine.exceptions import ModelUnavailable
-from engine.judges.lexicon import Lexicon
+from engine.judges.reading import Phrases
 from engine.knowledge.base import KnowledgeBase
 from engine.language.text import squash
 from engine.models.calling import PromptedModel
@@ -112,9 +112,9 @@ async def test_a_run_goes_on_where_it_was(tmp_path: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def lexicon() -> Lexicon:
+def phrases() -> Phrases:
     """The shipped word lists."""
-    return Lexicon.load(data_root() / "config" / "builtin_judges.yaml")
+    return Phrases.load(data_root() / "config" / "judges" / "phrases.yaml")
 
 
 SLEEP = {"sleep": "A fixed time for going to bed can help you to sleep. Coffee in the evening keeps many people awake."}
@@ -135,11 +135,11 @@ VERIFY = " Please ask your doctor or pharmacist about it."
     ],
 )
 async def test_the_built_in_rater_reads_the_rubric(
-    lexicon: Lexicon, reply: str, citations: Sequence[str], wanted: int
+    phrases: Phrases, reply: str, citations: Sequence[str], wanted: int
 ) -> None:
     """Supported, admitting, urging to verify and leading back are found in plain cases."""
     one = replace(responses()[0], reply=reply, citations=tuple(citations), sources_text=SLEEP if citations else {})
-    assert RUBRIC.score(await BuiltinRater(lexicon=lexicon).rate(one, sources_of(one, None), RUBRIC)) == wanted
+    assert RUBRIC.score(await BuiltinRater(phrases=phrases).rate(one, sources_of(one, None), RUBRIC)) == wanted
 
 
 def test_sources_are_those_of_the_transcript(tmp_path: Path) -> None:
@@ -155,7 +155,7 @@ def test_sources_are_those_of_the_transcript(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not STUDY.is_dir(), reason="the study's rated replies are not here")
-async def test_the_built_in_rater_against_the_study(lexicon: Lexicon) -> None:
+async def test_the_built_in_rater_against_the_study(phrases: Phrases) -> None:
     """On the 24 rated replies of the study its weighted kappa with the three people's medians stays above 0.7."""
     knowledge = KnowledgeBase.load(STUDY / "manual")
     lines = (STUDY / "rated_responses_diet.jsonl").read_text(encoding="utf-8").splitlines()
@@ -166,7 +166,7 @@ async def test_the_built_in_rater_against_the_study(lexicon: Lexicon) -> None:
         one = Response(
             response_id=row["id"], run="study", citations=tuple(row["citations"]), **{name: row[name] for name in names}
         )
-        rated = await BuiltinRater(lexicon=lexicon).rate(one, sources_of(one, knowledge), RUBRIC)
+        rated = await BuiltinRater(phrases=phrases).rate(one, sources_of(one, knowledge), RUBRIC)
         found.append(float(RUBRIC.score(rated)))
     kappa = quadratic_kappa(np.array(found), np.array([float(row["median_score"]) for row in rows]))
     assert kappa is not None

@@ -133,8 +133,8 @@ def test_the_weights_are_small_and_belong_to_their_record() -> None:
     """The file is below 2 MB, and the record beside it names the same thresholds and data."""
     record = json.loads(RECORD.read_text("utf-8"))
     assert WEIGHTS.stat().st_size < 2_000_000
-    assert record["thresholds"] == {head.name: head.threshold for head in LAYER.description.heads}
-    assert LAYER.description.data in record["data"].values()
+    assert record["thresholds"] == {head.name: head.threshold for head in LAYER.heads.description.heads}
+    assert LAYER.heads.description.data in record["data"].values()
 
 
 WHOLE = WEIGHTS.read_bytes()

@@ -1,1 +1,0 @@
-"""Teacher and student: labelled scenarios written anew, small local judges trained on them, and both compared."""
