@@ -1,7 +1,8 @@
-"""Two linear heads: whether sentences sound like a friend, a doctor, a coach; and whether a reply is doubtful as a whole.
+"""Two linear heads: do sentences sound like a friend, a doctor, a coach; and is a reply doubtful as a whole?
 
 The first is role and tone. The second decides nothing by itself: where words alone leave open whether something is
-supported, it says which way to lean. They know only weights learnt from labelled replies in English (`python -m evaluation.tone_training`).
+supported, it says which way to lean. They know only weights learnt from labelled replies in English
+(`python -m evaluation.tone_training`).
 """
 
 from __future__ import annotations
