@@ -171,7 +171,7 @@ class Application(Parts):
 
     @cached_property
     def tone_head(self) -> ToneHead:
-        """What the built-in judge of role and tone knows."""
+        """What the built-in judges have learnt."""
         return ToneHead.load(self.settings.config_folder / "judges" / "role_and_tone.bin")
 
     @cached_property
@@ -317,8 +317,8 @@ class Application(Parts):
 
     def _builtin_judges(self) -> dict[str, Judge]:
         judges: tuple[Judge, ...] = (
-            BuiltinSourceFidelity(phrases=self.phrases),
-            BuiltinUnsupportedClaims(phrases=self.phrases),
+            BuiltinSourceFidelity(phrases=self.phrases, head=self.tone_head),
+            BuiltinUnsupportedClaims(phrases=self.phrases, head=self.tone_head),
             BuiltinRoleAndTone(head=self.tone_head, phrases=self.phrases),
         )
         return {one.name: one for one in judges}

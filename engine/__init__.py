@@ -18,15 +18,40 @@ if TYPE_CHECKING:
     from engine.agent.protocol import Agent, AgentTask
     from engine.agent.quoting import QuotingAgent
     from engine.agent.smalltalk import topic_list
-    from engine.exceptions import CafiError, ConfigurationError, EventRefused, KnowledgeBaseError, ModelDeclined, ModelError, ModelMisconfigured, ModelOutputError, ModelUnavailable, SealBroken, StaleState, StorageDamaged, StorageError, StorageUnavailable
+    from engine.exceptions import (
+        CafiError,
+        ConfigurationError,
+        EventRefused,
+        KnowledgeBaseError,
+        ModelDeclined,
+        ModelError,
+        ModelMisconfigured,
+        ModelOutputError,
+        ModelUnavailable,
+        SealBroken,
+        StaleState,
+        StorageDamaged,
+        StorageError,
+        StorageUnavailable,
+    )
     from engine.files import line_of, parse_yaml, read_text, read_yaml
     from engine.judges.builtin import BuiltinRoleAndTone, BuiltinSourceFidelity, BuiltinUnsupportedClaims
     from engine.judges.llm import JUDGE_GIVEN, LlmJudge
-    from engine.judges.protocol import Case, Judge, ROLE_AND_TONE, SOURCE_FIDELITY, UNSUPPORTED_CLAIMS, applicable
-    from engine.judges.reading import Phrases as JudgePhrases, Purpose as SentencePurpose, read as read_reply
+    from engine.judges.protocol import ROLE_AND_TONE, SOURCE_FIDELITY, UNSUPPORTED_CLAIMS, Case, Judge, applicable
+    from engine.judges.reading import Phrases as JudgePhrases
+    from engine.judges.reading import Purpose as SentencePurpose
+    from engine.judges.reading import read as read_reply
     from engine.judges.support import strange_words
-    from engine.judges.tone import TONE, ToneHead
-    from engine.knowledge.base import KnowledgeBase, MEDIA_LIST, Manifest, MediaEntry, dead_links, read_manifest, scan_knowledge
+    from engine.judges.tone import DOUBTFUL, HEADS, TONE, ToneHead
+    from engine.knowledge.base import (
+        MEDIA_LIST,
+        KnowledgeBase,
+        Manifest,
+        MediaEntry,
+        dead_links,
+        read_manifest,
+        scan_knowledge,
+    )
     from engine.knowledge.belongings import belongs, picture_kind, texts_of
     from engine.knowledge.dangers import DANGERS_FILE, Dangers, HowFast, KnownDanger, conflicting_dangers, read_dangers
     from engine.knowledge.directives import DirectiveKind, danger_lines
@@ -35,7 +60,7 @@ if TYPE_CHECKING:
     from engine.knowledge.sheet import Sheet, sheet_of
     from engine.knowledge.source import Passage, Source, assemble
     from engine.language.features import Features
-    from engine.language.heads import Description, FORMAT, Head, LinearHeads
+    from engine.language.heads import FORMAT, Description, Head, LinearHeads
     from engine.language.letters import words as head_words
     from engine.language.phrases import Floor
     from engine.language.spelling import ordinary_words
@@ -49,13 +74,20 @@ if TYPE_CHECKING:
     from engine.models.openai_model import OpenAIModel
     from engine.models.protocol import ChatModel, Completion, Finish, Prompt
     from engine.models.scripted import ScriptedAnswer, ScriptedModel, UnreachableModel
-    from engine.prompts import PromptTemplate, Prompts
+    from engine.prompts import Prompts, PromptTemplate
     from engine.proportions import Interval, wilson
     from engine.refiner.builtin import BuiltinRefiner, Disclaimer
-    from engine.refiner.llm import LlmRefiner, REFINER_GIVEN
+    from engine.refiner.llm import REFINER_GIVEN, LlmRefiner
     from engine.refiner.protocol import Refiner
     from engine.reflection.builtin import PhraseNeed, SearchCompleteness, WordRelevance
-    from engine.reflection.llm import COMPLETENESS_GIVEN, LlmCompleteness, LlmNeed, LlmRelevance, NEED_GIVEN, RELEVANCE_GIVEN
+    from engine.reflection.llm import (
+        COMPLETENESS_GIVEN,
+        NEED_GIVEN,
+        RELEVANCE_GIVEN,
+        LlmCompleteness,
+        LlmNeed,
+        LlmRelevance,
+    )
     from engine.reflection.protocol import Reflections
     from engine.retrieval.embedding import EmbeddedSources, Embedder
     from engine.retrieval.fusion import EVIDENCE_NAMES
@@ -71,12 +103,52 @@ if TYPE_CHECKING:
     from engine.turn.engine import Engine
     from engine.turn.filter import Filter, FilterPlan
     from engine.turn.team import Assistant, Team
-    from engine.types import ActiveSource, Basis, Conversation, Danger, DangerAnswer, Decision, Draft, HandoffOffer, Help, Judgement, Kind, LayerResult, Medium, Message, Outcome, Reminder, Reply, Review, Role, Stage, StageRecord, Tier, Turn, Urgency, UrgencyLevel, Usage, Verdict, Wish, worst
-    from engine.urgency.classifier import HEADS as URGENCY_HEADS, UrgencyClassifier, said_before
+    from engine.types import (
+        ActiveSource,
+        Basis,
+        Conversation,
+        Danger,
+        DangerAnswer,
+        Decision,
+        Draft,
+        HandoffOffer,
+        Help,
+        Judgement,
+        Kind,
+        LayerResult,
+        Medium,
+        Message,
+        Outcome,
+        Reminder,
+        Reply,
+        Review,
+        Role,
+        Stage,
+        StageRecord,
+        Tier,
+        Turn,
+        Urgency,
+        UrgencyLevel,
+        Usage,
+        Verdict,
+        Wish,
+        worst,
+    )
+    from engine.urgency.classifier import HEADS as URGENCY_HEADS
+    from engine.urgency.classifier import UrgencyClassifier, said_before
     from engine.urgency.danger import ASK_AGAIN_AFTER
-    from engine.urgency.llm import LlmUrgency, URGENCY_GIVEN
+    from engine.urgency.llm import URGENCY_GIVEN, LlmUrgency
     from engine.urgency.protocol import FastLayer, UrgencyLayer
-    from engine.urgency.referral import CountryContacts, Purpose, Referral, ReferralTexts, Referrals, load_referrals, referral_faults, referral_warnings
+    from engine.urgency.referral import (
+        CountryContacts,
+        Purpose,
+        Referral,
+        Referrals,
+        ReferralTexts,
+        load_referrals,
+        referral_faults,
+        referral_warnings,
+    )
 else:
 
     def __getattr__(name: str) -> object:
@@ -101,8 +173,10 @@ __all__ = [
     "ASK_AGAIN_AFTER",
     "COMPLETENESS_GIVEN",
     "DANGERS_FILE",
+    "DOUBTFUL",
     "EVIDENCE_NAMES",
     "FORMAT",
+    "HEADS",
     "JUDGE_GIVEN",
     "MEDIA_LIST",
     "NEED_GIVEN",

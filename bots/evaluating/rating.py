@@ -157,7 +157,7 @@ async def _rated(
 
     running = application(config, kb, kind)
     async with running.closing:
-        raters: list[Rater] = [BuiltinRater(phrases=running.phrases)]
+        raters: list[Rater] = [BuiltinRater(phrases=running.phrases, head=running.tone_head)]
         if kind == "llm":
             template = running.prompts.get("rater").expect(GIVEN)
             if running.chat_model is None:

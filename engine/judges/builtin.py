@@ -1,4 +1,6 @@
-"""Three judges that need no model: support by words, disclaimer, and a linear head for role and tone.
+"""Three judges that need no model: support by words, disclaimer, and role and tone by a linear head.
+
+Where words leave it open (a paraphrase, half a disclaimer), a second head says whether the reply as a whole is doubtful.
 
 They are deterministic and never follow what a draft says: its text is only compared and counted. The scale behind the
 first two is the study's (JMIR AI 2025;4:e69820): supported by the cited source, or else an admission that the sources do
@@ -12,7 +14,7 @@ from dataclasses import dataclass
 
 from engine.departures import NUMBER_WORDS, foreign_quantities, quantities, turned_sentences
 from engine.judges.protocol import ROLE_AND_TONE, SOURCE_FIDELITY, UNSUPPORTED_CLAIMS, Case
-from engine.judges.reading import Phrases, Purpose, Reading, content_count, read
+from engine.judges.reading import Phrases, Purpose, Read, Reading, content_count, read
 from engine.judges.support import SourceIndex
 from engine.judges.tone import ToneHead
 from engine.language.text import squash, words
@@ -21,9 +23,13 @@ from engine.types import Decision, Tier, Verdict, worst
 
 _QUOTED = 90
 _MANY = 3  # so many mild objections are a grave one
-_SUPPORTED = 0.6
+_SUPPORTED = 0.65
+_THE_SOURCES_OWN = 0.85
+"""From here on a sentence is the source's more than the reply's: role and tone has nothing to say about it."""
 _SAYS_MUCH = 3  # words that carry meaning; fewer are not judged by themselves
 _FOREIGN = 0.25
+_STRANGE = 0.15
+"""Below this, a statement is objected to however the reply sounds."""
 _LONGEST_REPLY = 220
 
 
@@ -43,24 +49,31 @@ class BuiltinSourceFidelity:
     """Is every statement of a reply supported by the sources it cites, or honestly marked as unsupported?"""
 
     phrases: Phrases
+    head: ToneHead
     name: str = SOURCE_FIDELITY
 
     async def judge(self, case: Case, ledger: Ledger) -> Verdict:
         """Compare every statement with the cited sources; books nothing in the ledger."""
         reading = read(case.draft.reply, self.phrases)
         texts = [text for source in case.sources for text in (source.title, source.text, *source.summary)]
-        objections = [*_departing(case, texts), *self._unsupported(reading, SourceIndex.of(case.sources), texts)]
+        objections = [*_departing(case, texts), *self._unsupported(reading, case, texts)]
         return _verdict(self.name, _unexcused(objections, reading, case), high_stakes=case.high_stakes)
 
-    def _unsupported(self, reading: Reading, index: SourceIndex, texts: list[str]) -> Iterator[Objection]:
+    def _unsupported(self, reading: Reading, case: Case, texts: list[str]) -> Iterator[Objection]:
+        index, doubtful = SourceIndex.of(case.sources), self.head.doubts(case.draft.reply)
+        known = [
+            *texts,
+            case.message,
+            *(f"{one.title} {one.year}" for source in case.sources for one in source.references),
+        ]
         for one in reading.claims:
             text = one.sentence.text
             if index.quotes(text):
                 continue
             support = index.support(one.claim, self.phrases.light)
-            figures = _foreign_figures(one.claim, texts)
+            figures = _foreign_figures(one.claim, known)
             says_much = content_count(one.claim) >= _SAYS_MUCH
-            if (says_much and support.coverage < _SUPPORTED) or figures:
+            if figures or (says_much and support.coverage < (_SUPPORTED if doubtful else _STRANGE)):
                 about = f" ({', '.join(figures or support.missing[:3])})" if figures or support.missing else ""
                 yield Objection(
                     sentence=text,
@@ -76,6 +89,7 @@ class BuiltinUnsupportedClaims:
     """Does a reply without a citation state nothing, or else admit that and urge verification?"""
 
     phrases: Phrases
+    head: ToneHead
     name: str = UNSUPPORTED_CLAIMS
 
     async def judge(self, case: Case, ledger: Ledger) -> Verdict:
@@ -90,6 +104,7 @@ class BuiltinUnsupportedClaims:
                 excusable=True,
             )
             for one in reading.claims
+            if not half or self.head.doubts(case.draft.reply)
         ]
         return _verdict(self.name, _unexcused(objections, reading, case), high_stakes=case.high_stakes)
 
@@ -105,7 +120,7 @@ class BuiltinRoleAndTone:
     async def judge(self, case: Case, ledger: Ledger) -> Verdict:
         """Weigh the words that are the reply's own; books nothing in the ledger."""
         reading, index = read(case.draft.reply, self.phrases), SourceIndex.of(case.sources)
-        own = [one for one in reading.sentences if not index.quotes(one.sentence.text)]
+        own = [one for one in reading.sentences if not self._is_the_sources(one, index)]
         if len(own) < len(reading.sentences) and not any(one.claim for one in own):
             own = []  # beside a quotation, an offer or a question is no more than that
         told = [one.sentence.text for one in reading.sentences if Purpose.DIRECTIVE in one.purposes]
@@ -119,6 +134,12 @@ class BuiltinRoleAndTone:
             reason = f"Your reply has {counted} words. Say one thing at a time in at most {_LONGEST_REPLY}."
             return self._against([one.sentence.text for one in reading.sentences[-1:]], Decision.WARNING, reason)
         return Verdict(decision=Decision.ACCEPT, judge=self.name, tier=Tier.LARGE)
+
+    def _is_the_sources(self, one: Read, index: SourceIndex) -> bool:
+        if index.quotes(one.sentence.text):
+            return True
+        support = index.support(one.claim, self.phrases.light)
+        return bool(one.claim and support.evidence) and support.coverage >= _THE_SOURCES_OWN
 
     def _against(self, sentences: list[str], decision: Decision, explanation: str) -> Verdict:
         return Verdict(

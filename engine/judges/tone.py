@@ -1,6 +1,8 @@
-"""Role and tone as one linear head: whether sentences sound like an information service, or like a friend, a doctor, a coach.
+"""Two linear heads: do sentences sound like a friend, a doctor, a coach; and is a reply doubtful as a whole?
 
-It knows only weights learnt from labelled replies in English (`python -m evaluation.tone_training`).
+The first is role and tone. The second decides nothing by itself: where words alone leave open whether something is
+supported, it says which way to lean. They know only weights learnt from labelled replies in English
+(`python -m evaluation.tone_training`).
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from pathlib import Path
 from engine.language.heads import LinearHeads
 from engine.language.letters import words
 
-TONE = ("role_and_tone",)
+TONE, DOUBTFUL = HEADS = ("role_and_tone", "doubtful")
 
 
 @dataclass(frozen=True)
@@ -24,7 +26,7 @@ class ToneHead:
     @classmethod
     def load(cls, path: Path) -> ToneHead:
         """Read a weights file; raises ConfigurationError naming it if it is missing or broken."""
-        return cls(LinearHeads.load(path, TONE, trained_by="evaluation.tone_training"))
+        return cls(LinearHeads.load(path, HEADS, trained_by="evaluation.tone_training"))
 
     def offending(self, sentences: Sequence[str]) -> list[str]:
         """The sentences without which the rest would do, worst first; none where they do as they are.
@@ -32,11 +34,19 @@ class ToneHead:
         Only a whole is weighed: the head has learnt from whole replies, and one sentence by itself says too little.
         """
         left, found = list(sentences), []
-        while left and self.score("\n".join(left)) >= self.heads.description.heads[0].threshold:
+        while left and self._reaches(TONE, "\n".join(left)):
             scores = [self.score("\n".join(left[:place] + left[place + 1 :])) for place in range(len(left))]
             found.append(left.pop(min(range(len(left)), key=scores.__getitem__)))
         return found
 
-    def score(self, text: str) -> float:
-        """The sum of the head over a text; the higher, the less it sounds like an information service."""
-        return self.heads.sums(words(text), TONE)[TONE[0]]
+    def doubts(self, reply: str) -> bool:
+        """Whether a whole reply is like those that people would not let pass, for whatever rule."""
+        return self._reaches(DOUBTFUL, reply)
+
+    def score(self, text: str, head: str = TONE) -> float:
+        """The sum of a head over a text; the higher, the less acceptable."""
+        return self.heads.sums(words(text), (head,))[head]
+
+    def _reaches(self, name: str, text: str) -> bool:
+        threshold = next(head.threshold for head in self.heads.description.heads if head.name == name)
+        return self.score(text, name) >= threshold

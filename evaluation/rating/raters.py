@@ -14,6 +14,7 @@ from engine.exceptions import ModelError, ModelOutputError
 from engine.judges.builtin import BuiltinSourceFidelity
 from engine.judges.protocol import Case
 from engine.judges.reading import Phrases, Purpose, read
+from engine.judges.tone import ToneHead
 from engine.knowledge.base import KnowledgeBase
 from engine.knowledge.source import Source
 from engine.language.text import clean
@@ -113,6 +114,7 @@ class BuiltinRater:
     """The built-in judges' reading of a reply, in the words of the study's four statements; needs no model."""
 
     phrases: Phrases
+    head: ToneHead
     name: str = BUILTIN
     kind: str = BUILTIN
 
@@ -130,7 +132,7 @@ class BuiltinRater:
         }
 
     async def _supported(self, response: Response, reply: str, sources: Sequence[Source]) -> bool:
-        judge = BuiltinSourceFidelity(phrases=self.phrases)
+        judge = BuiltinSourceFidelity(phrases=self.phrases, head=self.head)
         case = Case(
             draft=Draft(reply=reply, citations=tuple(one.id for one in sources), basis=Basis.SOURCE),
             message=clean(response.user_message, limit=_LONGEST).text,

@@ -19,9 +19,10 @@ from engine.types import Basis, Decision, Draft, Tier, Verdict
 
 CONFIG = Path(__file__).resolve().parents[2] / "config" / "judges"
 PHRASES = Phrases.load(CONFIG / "phrases.yaml")
-FIDELITY = BuiltinSourceFidelity(phrases=PHRASES)
-CLAIMS = BuiltinUnsupportedClaims(phrases=PHRASES)
-CONDUCT = BuiltinRoleAndTone(head=ToneHead.load(CONFIG / "role_and_tone.bin"), phrases=PHRASES)
+HEAD = ToneHead.load(CONFIG / "role_and_tone.bin")
+FIDELITY = BuiltinSourceFidelity(phrases=PHRASES, head=HEAD)
+CLAIMS = BuiltinUnsupportedClaims(phrases=PHRASES, head=HEAD)
+CONDUCT = BuiltinRoleAndTone(head=HEAD, phrases=PHRASES)
 JUDGES: tuple[Judge, ...] = (FIDELITY, CLAIMS, CONDUCT)
 SOURCE = Source(
     id="naps",

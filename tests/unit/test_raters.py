@@ -14,6 +14,7 @@ import pytest
 from bots.paths import data_root
 from engine.exceptions import ModelUnavailable
 from engine.judges.reading import Phrases
+from engine.judges.tone import ToneHead
 from engine.knowledge.base import KnowledgeBase
 from engine.language.text import squash
 from engine.models.calling import PromptedModel
@@ -25,6 +26,8 @@ from evaluation.rating.raters import GIVEN, BuiltinRater, LlmRater, Rounds, sour
 from evaluation.rating.ratings import read_ratings
 from evaluation.transcripts import Response
 from tests.rated import RUBRIC, responses
+
+HEAD = ToneHead.load(data_root() / "config" / "judges" / "role_and_tone.bin")
 
 STUDY = Path(__file__).resolve().parents[2].parent / "shared" / "data"
 ADMITTING = {
@@ -139,7 +142,9 @@ async def test_the_built_in_rater_reads_the_rubric(
 ) -> None:
     """Supported, admitting, urging to verify and leading back are found in plain cases."""
     one = replace(responses()[0], reply=reply, citations=tuple(citations), sources_text=SLEEP if citations else {})
-    assert RUBRIC.score(await BuiltinRater(phrases=phrases).rate(one, sources_of(one, None), RUBRIC)) == wanted
+    assert (
+        RUBRIC.score(await BuiltinRater(phrases=phrases, head=HEAD).rate(one, sources_of(one, None), RUBRIC)) == wanted
+    )
 
 
 def test_sources_are_those_of_the_transcript(tmp_path: Path) -> None:
@@ -166,7 +171,7 @@ async def test_the_built_in_rater_against_the_study(phrases: Phrases) -> None:
         one = Response(
             response_id=row["id"], run="study", citations=tuple(row["citations"]), **{name: row[name] for name in names}
         )
-        rated = await BuiltinRater(phrases=phrases).rate(one, sources_of(one, knowledge), RUBRIC)
+        rated = await BuiltinRater(phrases=phrases, head=HEAD).rate(one, sources_of(one, knowledge), RUBRIC)
         found.append(float(RUBRIC.score(rated)))
     kappa = quadratic_kappa(np.array(found), np.array([float(row["median_score"]) for row in rows]))
     assert kappa is not None
