@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, TypeVar
 
-from engine.exceptions import ConfigurationError
-from engine.files import read_yaml
-from engine.settings import Strict
+from engine import ConfigurationError, Strict, read_yaml
 
 T = TypeVar("T", bound=Strict)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from adapters.storage.private_files import make_private_folder
-from engine.language.vectors import Floats
+from engine import Floats
 
 
 @dataclass(frozen=True, slots=True)

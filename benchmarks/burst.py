@@ -22,8 +22,7 @@ from bots.compose import Application
 from bots.process import settle
 from bots.settings import CafiSettings, SessionSettings, SpendingSettings, StorageSettings, TelegramSettings
 from bots.telegram import telegram
-from engine.models.protocol import Prompt
-from engine.models.scripted import ScriptedModel
+from engine import Prompt, ScriptedModel
 from tests.fakes.telegram_process import TelegramProcess
 
 CHATS, EACH, FLOOD = 200, 5, 300

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from benchmarks.report import Cell, Section, Target
 from benchmarks.rig import BASE_MS, PER_TOKEN_MS, Meter, MockServer, Rig, Spent, rig, went_wrong
-from engine.types import Turn
+from engine import Turn
 
 TURNS = 5
 CHATS = (50, 200)

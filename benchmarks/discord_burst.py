@@ -26,8 +26,7 @@ from bots.compose import Application
 from bots.discord import discord_bot
 from bots.process import settle
 from bots.settings import CafiSettings, DiscordSettings, SessionSettings, SpendingSettings, StorageSettings
-from engine.models.protocol import Prompt
-from engine.models.scripted import ScriptedAnswer, ScriptedModel
+from engine import Prompt, ScriptedAnswer, ScriptedModel
 from rehearsal.discord_world import Channel, DiscordServer, Interaction, Message, Permission, Person
 from rehearsal.discord_world.discord_server import redirected
 from rehearsal.discord_world.rest import API

@@ -21,7 +21,7 @@ from adapters.storage.migrating import migrate
 from adapters.storage.naming import Naming, pseudonyms
 from adapters.storage.sealing import Keyring, Secret
 from benchmarks.report import Cell, Section, Target
-from engine.types import Conversation
+from engine import Conversation
 
 ACCOUNTS = 8_000_000_000
 """Telegram's numbers of accounts, as far as they have been given out."""

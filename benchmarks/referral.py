@@ -19,7 +19,7 @@ from adapters.conversation.incoming import Incoming
 from bots.compose import Application
 from bots.settings import CafiSettings
 from bots.terminal import terminal_chat
-from engine.models.scripted import ScriptedModel
+from engine import ScriptedModel
 
 ROUNDS = 40
 MESSAGES = (

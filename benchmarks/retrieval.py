@@ -12,11 +12,7 @@ import statistics
 import time
 from pathlib import Path
 
-from engine.knowledge.base import KnowledgeBase, Manifest
-from engine.knowledge.source import Source
-from engine.language.synonyms import Synonyms
-from engine.language.vectors import load_vectors
-from engine.retrieval.search import Search
+from engine import KnowledgeBase, Manifest, Search, Source, Synonyms, load_vectors
 
 SIZES = (40, 1000)
 BUDGET_MS = {40: 2.0, 1000: 10.0}

@@ -19,10 +19,7 @@ from benchmarks.mock_server import LoggedCall
 from bots.compose import Application
 from bots.process import settle
 from bots.settings import CafiSettings
-from engine.prompts import Prompts
-from engine.settings import ModelSettings
-from engine.turn.engine import Engine
-from engine.types import Conversation, Outcome, Turn
+from engine import Conversation, Engine, ModelSettings, Outcome, Prompts, Turn
 
 ROOT = Path(__file__).resolve().parent.parent
 BASE_MS, PER_TOKEN_MS = 400.0, 5.0

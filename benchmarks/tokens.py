@@ -13,8 +13,7 @@ import yaml
 from benchmarks.mock_server import LoggedCall
 from benchmarks.report import Cell, Section, Target
 from benchmarks.rig import QUESTIONS, ROOT, MockServer, checked, rig
-from engine.knowledge.base import KnowledgeBase
-from engine.language.text import sentences
+from engine import KnowledgeBase, sentences
 
 SOURCES = 28
 PROTOTYPE = 8900  # prompt tokens of an accepted turn of the study's prototype

@@ -20,16 +20,22 @@ from bots.options import application
 from bots.paths import data_root
 from bots.secret_file import database_file, is_beside, secret_file
 from bots.settings import CafiSettings
-from engine.exceptions import ConfigurationError
-from engine.files import read_yaml
-from engine.knowledge.base import scan_knowledge
-from engine.knowledge.dangers import Dangers, conflicting_dangers
-from engine.models.scripted import UnreachableModel
-from engine.prompts import Prompts
-from engine.rules import RuleBook
-from engine.settings import AssistantSettings
-from engine.texts import Texts
-from engine.urgency.referral import CountryContacts, ReferralTexts, referral_faults, referral_warnings
+from engine import (
+    AssistantSettings,
+    ConfigurationError,
+    CountryContacts,
+    Dangers,
+    Prompts,
+    ReferralTexts,
+    RuleBook,
+    Texts,
+    UnreachableModel,
+    conflicting_dangers,
+    read_yaml,
+    referral_faults,
+    referral_warnings,
+    scan_knowledge,
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

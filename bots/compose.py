@@ -16,39 +16,55 @@ from pydantic import Field
 from adapters.vector_files import VectorFiles
 from bots.parts import Parts
 from bots.settings import CafiSettings
-from engine.agent.passages import PassageRanking
-from engine.agent.quoting import QuotingAgent
-from engine.agent.smalltalk import topic_list
-from engine.exceptions import ConfigurationError
-from engine.files import read_yaml
-from engine.judges.builtin import BuiltinRoleAndTone, BuiltinSourceFidelity, BuiltinUnsupportedClaims
-from engine.judges.protocol import ROLE_AND_TONE, SOURCE_FIDELITY, UNSUPPORTED_CLAIMS, Judge
-from engine.judges.reading import Phrases
-from engine.judges.tone import ToneHead
-from engine.knowledge.base import KnowledgeBase
-from engine.language.phrases import Floor
-from engine.language.synonyms import Synonyms
-from engine.language.vectors import WordVectors, load_vectors
-from engine.memo import one_turn
-from engine.models.protocol import ChatModel
-from engine.refiner.builtin import BuiltinRefiner, Disclaimer
-from engine.reflection.builtin import PhraseNeed, SearchCompleteness, WordRelevance
-from engine.reflection.protocol import Reflections
-from engine.retrieval.embedding import EmbeddedSources, Embedder
-from engine.retrieval.search import Search
-from engine.rules import RuleBook
-from engine.settings import AssistantSettings, Price, Strict
-from engine.stakes import Stakes
-from engine.texts import Texts
-from engine.turn.checks import private_sentences
-from engine.turn.engine import Engine
-from engine.turn.team import Assistant, Team
-from engine.types import Tier
-from engine.urgency.classifier import UrgencyClassifier
-from engine.urgency.referral import Referrals, load_referrals
+from engine import (
+    ROLE_AND_TONE,
+    SOURCE_FIDELITY,
+    UNSUPPORTED_CLAIMS,
+    Assistant,
+    AssistantSettings,
+    BuiltinRefiner,
+    BuiltinRoleAndTone,
+    BuiltinSourceFidelity,
+    BuiltinUnsupportedClaims,
+    ChatModel,
+    ConfigurationError,
+    Disclaimer,
+    EmbeddedSources,
+    Embedder,
+    Engine,
+    Floor,
+    Judge,
+    KnowledgeBase,
+    PassageRanking,
+    PhraseNeed,
+    Price,
+    QuotingAgent,
+    Referrals,
+    Reflections,
+    RuleBook,
+    Search,
+    SearchCompleteness,
+    Stakes,
+    Strict,
+    Synonyms,
+    Team,
+    Texts,
+    Tier,
+    ToneHead,
+    UrgencyClassifier,
+    WordRelevance,
+    WordVectors,
+    load_referrals,
+    load_vectors,
+    one_turn,
+    private_sentences,
+    read_yaml,
+    topic_list,
+)
+from engine import JudgePhrases as Phrases
 
 if TYPE_CHECKING:
-    from engine.prompts import Prompts, PromptTemplate
+    from engine import Prompts, PromptTemplate
     from kb_tools.lint.limits import LintLimits
 
 JUDGES = (SOURCE_FIDELITY, UNSUPPORTED_CLAIMS, ROLE_AND_TONE)
@@ -111,7 +127,7 @@ class Application(Parts):
         try:
             import stamina.instrumentation
 
-            from engine.models.openai_model import OpenAIModel
+            from engine import OpenAIModel
         except ImportError as error:
             raise ConfigurationError(
                 "The package 'openai' is not installed.",
@@ -137,7 +153,7 @@ class Application(Parts):
         models = self.settings.models
         if self.model is not None or self.chat_model is None or models.embeddings is None:
             return self.embedder if self.chat_model is not None else None
-        from engine.models.openai_embeddings import OpenAIEmbedder
+        from engine import OpenAIEmbedder
 
         embedder = OpenAIEmbedder(models)
         self.closing.push_async_callback(embedder.aclose)
@@ -153,7 +169,7 @@ class Application(Parts):
     @cached_property
     def prompts(self) -> Prompts:
         """All prompt templates."""
-        from engine.prompts import Prompts
+        from engine import Prompts
 
         return Prompts.load(self.settings.prompts_folder)
 
@@ -333,11 +349,17 @@ class Application(Parts):
         texts: Texts,
     ) -> Team:
         # Only here: templates and model roles are a tenth of the start-up time of a run without a model.
-        from engine.agent.llm import AGENT_GIVEN, LlmAgent
-        from engine.judges.llm import JUDGE_GIVEN, LlmJudge
-        from engine.models.calling import PromptedModel
-        from engine.refiner.llm import REFINER_GIVEN, LlmRefiner
-        from engine.urgency.llm import URGENCY_GIVEN, LlmUrgency
+        from engine import (
+            AGENT_GIVEN,
+            JUDGE_GIVEN,
+            REFINER_GIVEN,
+            URGENCY_GIVEN,
+            LlmAgent,
+            LlmJudge,
+            LlmRefiner,
+            LlmUrgency,
+            PromptedModel,
+        )
 
         def prompted(name: str, given: frozenset[str]) -> PromptedModel:
             return PromptedModel(model=model, template=self.prompts.get(name).expect(given))
@@ -371,14 +393,14 @@ class Application(Parts):
     def _llm_reflections(
         self, model: ChatModel, settings: AssistantSettings, ranking: PassageRanking, phrases: PhraseNeed
     ) -> Reflections:
-        from engine.models.calling import PromptedModel
-        from engine.reflection.llm import (
+        from engine import (
             COMPLETENESS_GIVEN,
             NEED_GIVEN,
             RELEVANCE_GIVEN,
             LlmCompleteness,
             LlmNeed,
             LlmRelevance,
+            PromptedModel,
         )
 
         def prompted(name: str, given: frozenset[str]) -> PromptedModel:

@@ -22,7 +22,7 @@ from adapters.moderation.status import ModerationStatus, StatusStore
 from adapters.moderation.texts import load_moderation_texts
 from bots.chats import Chats
 from bots.settings import DiscordSettings
-from engine.exceptions import ConfigurationError
+from engine import ConfigurationError
 
 if TYPE_CHECKING:
     from adapters.discord_adapter.adapter import DiscordBot

@@ -41,7 +41,7 @@ def application(config: Path | None, kb: Path | None, agents: str | None) -> App
     """The application as the shared options want it; raises ConfigurationError."""
     from bots.compose import Application
     from bots.settings import read_settings
-    from engine.exceptions import ConfigurationError
+    from engine import ConfigurationError
 
     if agents not in {None, "builtin", "llm", "auto"}:
         raise ConfigurationError(f"--agents is {agents!r}.", remedy="Use builtin or llm.")
@@ -50,7 +50,7 @@ def application(config: Path | None, kb: Path | None, agents: str | None) -> App
 
 def one_of(option: str, value: str, names: Sequence[str]) -> str:
     """The value of an option that takes one of some names; raises ConfigurationError."""
-    from engine.exceptions import ConfigurationError
+    from engine import ConfigurationError
 
     if value not in names:
         raise ConfigurationError(f"{option} is {value!r}.", remedy=f"Use {', '.join(names)}.")
@@ -60,7 +60,7 @@ def one_of(option: str, value: str, names: Sequence[str]) -> str:
 @contextmanager
 def failing_calmly() -> Iterator[None]:
     """Turn what an operator can mend into one message, and Ctrl-C into a quiet end."""
-    from engine.exceptions import CafiError
+    from engine import CafiError
 
     try:
         yield

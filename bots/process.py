@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from engine.turn.engine import Engine
+    from engine import Engine
 
 SWITCH_SECONDS = 0.001
 

@@ -13,7 +13,7 @@ from bots.chats import Chats
 from bots.compose import Application
 from bots.logs import set_up_log
 from bots.process import privately, settle, without_core_dumps
-from engine.exceptions import ConfigurationError, StorageError
+from engine import ConfigurationError, StorageError
 
 if TYPE_CHECKING:
     pass

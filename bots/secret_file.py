@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bots.settings import CafiSettings
-from engine.exceptions import ConfigurationError
+from engine import ConfigurationError
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import URL

@@ -13,9 +13,7 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 
 from adapters.web_adapter.settings import WebSettings
 from bots.paths import data_root
-from engine.exceptions import ConfigurationError
-from engine.files import line_of, parse_yaml, read_text
-from engine.settings import Budget, ModelSettings, Strict
+from engine import Budget, ConfigurationError, ModelSettings, Strict, line_of, parse_yaml, read_text
 
 _REMEDY = "docs/reference/settings.md lists every key."
 Agents = Literal["auto", "builtin", "llm"]

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from adapters.conversation.privacy import Platform
 from bots.chats import Chats
-from engine.exceptions import ConfigurationError
+from engine import ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,7 +10,7 @@ from adapters import weeks
 from adapters.conversation.privacy import Platform
 from adapters.storage.referral_counts import ReferralCounts
 from bots.chats import Chats
-from engine.exceptions import ConfigurationError
+from engine import ConfigurationError
 
 if TYPE_CHECKING:
     from adapters.feedback.questions import Questions

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from engine.exceptions import ConfigurationError
-from engine.files import read_text
+from engine import ConfigurationError, read_text
 
 
 def write_page(path: Path, text: str) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TypeVar
 
-from engine.exceptions import ConfigurationError
+from engine import ConfigurationError
 
 ChosenT = TypeVar("ChosenT")
 

@@ -10,9 +10,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from engine.language.text import grade, words
-from engine.turn.engine import Engine
-from engine.types import Decision, Help, Turn
+from engine import Decision, Engine, Help, Turn, grade, words
 from evaluation.rows import read_rows
 
 

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
-from engine.exceptions import ConfigurationError
+from engine import ConfigurationError
 
 T = TypeVar("T")
 

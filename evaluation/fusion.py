@@ -16,11 +16,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.knowledge.base import KnowledgeBase, scan_knowledge
-from engine.language.synonyms import Synonyms
-from engine.language.vectors import load_vectors
-from engine.retrieval.fusion import EVIDENCE_NAMES
-from engine.retrieval.search import Search
+from engine import EVIDENCE_NAMES, KnowledgeBase, Search, Synonyms, load_vectors, scan_knowledge
 from evaluation.retrieval import Question, read_questions
 
 Floats = NDArray[np.float64]

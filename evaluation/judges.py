@@ -10,14 +10,22 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, model_validator
 
-from engine.exceptions import ConfigurationError
-from engine.judges.protocol import Case
-from engine.language.text import clean
-from engine.settings import Budget
-from engine.turn.engine import Engine
-from engine.turn.filter import Filter, FilterPlan
-from engine.turn.team import Team
-from engine.types import Basis, Decision, Draft, Judgement, Message, Role
+from engine import (
+    Basis,
+    Budget,
+    Case,
+    ConfigurationError,
+    Decision,
+    Draft,
+    Engine,
+    Filter,
+    FilterPlan,
+    Judgement,
+    Message,
+    Role,
+    Team,
+    clean,
+)
 from evaluation.rows import read_rows
 
 _GENEROUS = Budget(seconds=3600)

@@ -7,8 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, get_args
 
-from engine.settings import Reflection
-from engine.turn.engine import Engine
+from engine import Engine, Reflection
 from evaluation.choosing import chosen
 from evaluation.retrieval import Question, ask_all, figures
 

@@ -9,10 +9,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from engine.language.text import clean
-from engine.retrieval.protocol import Retriever
-from engine.turn.engine import Engine
-from engine.types import Turn
+from engine import Engine, Retriever, Turn, clean
 from evaluation.rows import read_rows
 
 

@@ -9,8 +9,7 @@ from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from engine.exceptions import ConfigurationError
-from engine.files import read_text
+from engine import ConfigurationError, read_text
 from evaluation.forms import misfit
 
 Row = TypeVar("Row", bound=BaseModel)

@@ -15,11 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from engine.judges.protocol import ROLE_AND_TONE
-from engine.judges.tone import DOUBTFUL, HEADS, TONE, ToneHead
-from engine.language.features import Features
-from engine.language.heads import LinearHeads
-from engine.rules import RuleBook
+from engine import DOUBTFUL, HEADS, ROLE_AND_TONE, TONE, Features, LinearHeads, RuleBook, ToneHead
 from evaluation.calibration.scenarios import SHIPPED, read_labelled
 from evaluation.urgency_training import Floats, balanced, fit, packed, share_above, threshold_for, vectors
 

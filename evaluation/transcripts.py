@@ -16,10 +16,8 @@ from typing import Annotated, BinaryIO, cast
 
 from pydantic import ConfigDict, Field, TypeAdapter, with_config
 
-from engine.exceptions import ConfigurationError
-from engine.files import read_text
-from engine.types import Decision, Review
-from engine.types import Usage as TurnUsage
+from engine import ConfigurationError, Decision, Review, read_text
+from engine import Usage as TurnUsage
 from evaluation.forms import parsed_line
 
 VERSION = 1

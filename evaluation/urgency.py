@@ -9,10 +9,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, RootModel, model_validator
 
-from engine.exceptions import ConfigurationError
-from engine.proportions import wilson
-from engine.turn.conversation import messages_from
-from engine.types import Help, Message, Role, Urgency
+from engine import ConfigurationError, Help, Message, Role, Urgency, messages_from, wilson
 from evaluation.rows import read_rows
 
 Assess = Callable[[str, tuple[Message, ...]], Awaitable[tuple[Urgency, Help]]]

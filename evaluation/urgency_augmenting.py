@@ -11,7 +11,7 @@ import random
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from engine.language.text import sentences
+from engine import sentences
 
 MISTYPED, RETOLD = 0.5, 0.1  # weights of made-up examples
 _TYPO_RATE = 0.15  # of the longer words

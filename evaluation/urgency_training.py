@@ -22,13 +22,19 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.sparse import csr_matrix
 
-from engine.files import read_yaml
-from engine.language.features import Features
-from engine.language.heads import FORMAT, Description, Head
-from engine.language.letters import words
-from engine.types import Message
-from engine.urgency.classifier import HEADS, UrgencyClassifier, said_before
-from engine.urgency.danger import ASK_AGAIN_AFTER
+from engine import (
+    ASK_AGAIN_AFTER,
+    FORMAT,
+    Description,
+    Features,
+    Head,
+    Message,
+    UrgencyClassifier,
+    read_yaml,
+    said_before,
+)
+from engine import URGENCY_HEADS as HEADS
+from engine import head_words as words
 from evaluation.urgency import LabelledMessage, read_messages
 from evaluation.urgency_augmenting import Example, augmented
 

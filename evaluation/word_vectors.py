@@ -23,11 +23,7 @@ import torch
 from numpy.typing import NDArray
 from sentence_transformers import SentenceTransformer
 
-from engine.knowledge.base import scan_knowledge
-from engine.language.spelling import ordinary_words
-from engine.language.synonyms import Synonyms
-from engine.language.text import sentences, words
-from engine.language.vectors import WordVectors, subject_lines, write_vectors
+from engine import Synonyms, WordVectors, ordinary_words, scan_knowledge, sentences, subject_lines, words, write_vectors
 
 Matrix = NDArray[np.float32]
 

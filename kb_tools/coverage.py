@@ -10,8 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
-from engine.knowledge.base import KnowledgeBase
-from engine.retrieval.protocol import Retriever
+from engine import KnowledgeBase, Retriever
 
 TOP = 3
 """A source counts as found among the first so many."""

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from engine.retrieval.scoring import Component
-from engine.retrieval.search import Explanation, PartExplanation
+from engine import Component, Explanation, PartExplanation
 
 
 def explanation_lines(found: Explanation, top: int, threshold: float) -> Iterator[str]:

@@ -6,12 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from engine.knowledge.base import KnowledgeBase
-from engine.knowledge.dangers import DANGERS_FILE
-from engine.knowledge.reference import Reference
-from engine.knowledge.section import stretches
-from engine.knowledge.sheet import sheet_of
-from engine.language.text import fold, sentences
+from engine import DANGERS_FILE, KnowledgeBase, Reference, fold, sentences, sheet_of, stretches
 from kb_tools.lint.prose_checks import figure_in
 
 # "two or three nights", "one month": spans of time in words, which are figures as well.

@@ -6,9 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from statistics import fmean, median
 
-from engine.knowledge.base import KnowledgeBase
-from engine.knowledge.source import Source
-from engine.language.text import grade, words
+from engine import KnowledgeBase, Source, grade, words
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -7,7 +7,7 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.table import Table
 
-from engine.knowledge.base import KnowledgeBase
+from engine import KnowledgeBase
 from kb_tools.figures import Figures
 
 _COLUMNS = ("words", "grade", "questions", "directives", "references", "media")

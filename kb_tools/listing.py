@@ -6,8 +6,7 @@ import textwrap
 from collections.abc import Iterator
 from typing import Any
 
-from engine.knowledge.base import KnowledgeBase
-from engine.knowledge.source import Source
+from engine import KnowledgeBase, Source
 
 
 def listing(base: KnowledgeBase) -> Iterator[str]:

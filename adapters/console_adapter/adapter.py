@@ -22,7 +22,7 @@ from adapters.conversation.receipt import Receipt
 from adapters.conversation.state import ChatState
 from adapters.conversation.texts import COMMANDS
 from adapters.storage.identity import ChatIdentity
-from engine.types import Turn
+from engine import Turn
 
 SITTER = ChatIdentity(platform="console", chat="here")
 """Whoever sits at the terminal."""

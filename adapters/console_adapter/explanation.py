@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from adapters.console_adapter.texts import WhyTexts
-from engine.types import StageRecord, Turn
+from engine import StageRecord, Turn
 
 
 def why_lines(turn: Turn, said: WhyTexts) -> Iterator[str]:

@@ -9,9 +9,7 @@ from typing import TypeAlias
 from pydantic import model_validator
 
 from adapters.texts import ByLanguage, check_keys, read_texts
-from engine.settings import Strict
-from engine.texts import check_braces
-from engine.types import Outcome, Stage
+from engine import Outcome, Stage, Strict, check_braces
 
 _PUT_IN: Mapping[str, frozenset[str]] = {
     "cites": frozenset({"titles"}),

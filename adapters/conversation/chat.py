@@ -22,7 +22,7 @@ from adapters.conversation.state import ChatState
 from adapters.conversation.texts import Languages
 from adapters.conversation.turns import WISHES, Turns
 from adapters.storage.identity import ChatIdentity
-from engine.turn.engine import Engine
+from engine import Engine
 
 _COUNTED_FROM = 1_000_000
 Handler: TypeAlias = Callable[[ChatState, Incoming], Outgoings]

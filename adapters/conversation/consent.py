@@ -10,7 +10,7 @@ from adapters.conversation.pages import Pages
 from adapters.conversation.state import ChatState
 from adapters.conversation.texts import ChatTexts
 from adapters.conversation.turns import Turns
-from engine.types import Danger, UrgencyLevel
+from engine import Danger, UrgencyLevel
 
 WITHOUT = frozenset(
     {"start", "help", "crisis", "country", "language", "privacy", "whocanread", "forget", "stop", "consent", "decline"}

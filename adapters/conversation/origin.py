@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from adapters.conversation.texts import ChatTexts
-from engine.knowledge.base import KnowledgeBase
-from engine.knowledge.source import Passage, Source
-from engine.language.text import stems
+from engine import KnowledgeBase, Passage, Source, stems
 
 MOST_PASSAGES = 2
 

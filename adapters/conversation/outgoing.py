@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from adapters.conversation.feedback_port import Poll
 from adapters.conversation.state import ChatState
-from engine.types import Turn
+from engine import Turn
 
 Rows: TypeAlias = tuple[tuple["Button", ...], ...]
 Outgoings: TypeAlias = AsyncGenerator["Outgoing", None]

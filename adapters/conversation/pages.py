@@ -12,10 +12,7 @@ from adapters.conversation.outgoing import BUTTON_BYTES, Button, Outgoing, Outgo
 from adapters.conversation.privacy import ModeratorNotices, Platform, PrivacyFacts, what_is_kept, who_can_read
 from adapters.conversation.state import Answered, ChatState
 from adapters.conversation.texts import ChatTexts, Languages
-from engine.turn.engine import Engine
-from engine.turn.team import Assistant
-from engine.types import Role
-from engine.urgency.referral import Referral, Referrals
+from engine import Assistant, Engine, Referral, Referrals, Role
 
 TOPICS_A_PAGE = 8
 COUNTRIES_A_PAGE = 20

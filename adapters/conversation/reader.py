@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import count
 
-from engine.types import Conversation, Role, Urgency
+from engine import Conversation, Role, Urgency
 
 AT_ONCE = 400
 """Characters, with those of the earlier messages that are read along; so few hold up nobody."""

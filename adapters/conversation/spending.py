@@ -9,8 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from engine.exceptions import StorageError
-from engine.types import Usage
+from engine import StorageError, Usage
 
 _log = logging.getLogger("cafi.spending")
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass, replace
 
-from engine.turn.conversation import conversation_from_json as conversation_from
-from engine.turn.conversation import conversation_to_json as conversation_to
-from engine.types import Conversation, Help, Turn
+from engine import Conversation, Help, Turn
+from engine import conversation_from_json as conversation_from
+from engine import conversation_to_json as conversation_to
 
 KEPT_ANSWERS = 8
 """Buttons under older answers say that they are too old."""

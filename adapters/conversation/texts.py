@@ -9,8 +9,7 @@ from pathlib import Path
 from pydantic import model_validator
 
 from adapters.texts import ByLanguage, check_keys, read_texts
-from engine.settings import Strict
-from engine.texts import check_braces
+from engine import Strict, check_braces
 
 COMMANDS = (
     "start",

@@ -20,8 +20,7 @@ from adapters.conversation.spending import Spending
 from adapters.conversation.state import ChatState
 from adapters.conversation.texts import ChatTexts
 from adapters.storage.urgent_counts import UrgentCounts
-from engine.types import Basis, DangerAnswer, Help, Medium, Outcome, Turn, Urgency, UrgencyLevel, Wish
-from engine.urgency.referral import Referral
+from engine import Basis, DangerAnswer, Help, Medium, Outcome, Referral, Turn, Urgency, UrgencyLevel, Wish
 
 WISHES = {"simpler": Wish.SIMPLER, "shorter": Wish.SHORTER, "example": Wish.EXAMPLE, "more": Wish.MORE}
 _NAMING = {"start", "topic", "danger"}

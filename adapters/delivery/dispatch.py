@@ -26,7 +26,7 @@ from adapters.delivery.retry import Retry
 from adapters.delivery.screen import Gone, NotNow, Part, Screen
 from adapters.delivery.store import ChatStore, Kept, Waiting
 from adapters.storage.identity import ChatIdentity, Passing
-from engine.exceptions import StaleState, StorageError
+from engine import StaleState, StorageError
 
 GIVE_UP_AFTER = 20
 """How often a process may end over one message before the message gets an apology in place of an answer."""

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from engine.exceptions import StaleState, StorageError
+from engine import StaleState, StorageError
 
 T = TypeVar("T")
 MOST_SECONDS = 30.0

@@ -20,7 +20,7 @@ from adapters.storage.naming import Naming
 from adapters.storage.sealing import Keyring, Seal
 from adapters.storage.tables import asked, chats, cursors, inbox, polls, secrets, spending
 from adapters.storage.upserting import upsert
-from engine.exceptions import SealBroken, StaleState
+from engine import SealBroken, StaleState
 
 _STATE, _WAITING, _CURSOR = "state", "waiting", "cursor"
 _UNSEALED = b"\x00"

@@ -27,7 +27,7 @@ from adapters.discord_adapter.setup import wrong_token
 from adapters.discord_adapter.texts import DiscordLanguages
 from adapters.discord_adapter.threads import Threads
 from adapters.discord_adapter.wire import Wire
-from engine.exceptions import ConfigurationError, StorageError
+from engine import ConfigurationError, StorageError
 
 RESTART_SECONDS = (1.0, 2.0, 5.0, 15.0, 60.0, 300.0)
 """Waits before a client that has died is started again; a day's worth of starts is far from Discord's limit of 1000."""

@@ -13,7 +13,7 @@ from discord.utils import time_snowflake
 from adapters.discord_adapter.gate import Gate
 from adapters.discord_adapter.intake import Intake
 from adapters.discord_adapter.reading import seat_of
-from engine.exceptions import StorageError
+from engine import StorageError
 
 OLDEST_SECONDS = 24 * 3600
 """Whoever has waited longer than a day for an answer has asked elsewhere, or does not want it any more."""

@@ -20,8 +20,7 @@ from adapters.delivery.store import ChatStore, Kept
 from adapters.storage.identity import ChatIdentity
 from adapters.storage.naming import Pseudonyms
 from adapters.storage.tables import chats
-from engine.exceptions import SealBroken, StaleState
-from engine.types import Danger
+from engine import Danger, SealBroken, StaleState
 
 _THREADS = "threads"
 MOST_THREADS = 500

@@ -38,7 +38,7 @@ from adapters.discord_adapter.screen import DiscordScreen
 from adapters.discord_adapter.texts import DiscordLanguages
 from adapters.discord_adapter.threads import Asker, Threads
 from adapters.storage.identity import ChatIdentity
-from engine.exceptions import StorageError
+from engine import StorageError
 
 STORE_SECONDS = 0.5
 """For how long an acknowledgement waits for the database. A busy disk must not look like a bot that ignores somebody."""

@@ -17,7 +17,7 @@ from adapters.discord_adapter.reading import filled_in
 from adapters.moderation.moderation import Moderation
 from adapters.moderation.reviews import Outcome
 from adapters.moderation.texts import ModerationTexts
-from engine.language.text import clean
+from engine import clean
 
 _ID = re.compile(r"mod\|(?P<kind>[rpfq])\|(?P<deed>approve|edit|discard)\|(?P<name>[0-9a-f]{32})")
 """r: a reply that waits, p: a draft of a post; f and q: the forms in which they are changed."""

@@ -26,7 +26,7 @@ from adapters.discord_adapter.moderation_posts import Posting
 from adapters.discord_adapter.plain import plain
 from adapters.moderation.moderation import Moderation
 from adapters.moderation.policy import Admission
-from engine.exceptions import StorageError
+from engine import StorageError
 
 OURS = "mod|"
 _log = logging.getLogger("cafi.discord")

@@ -17,10 +17,7 @@ from adapters.discord_adapter.plain import messages, plain
 from adapters.moderation.audit import Action, Target
 from adapters.moderation.moderation import Moderation
 from adapters.moderation.posts import Post, changed
-from engine.exceptions import StorageError
-from engine.knowledge.source import Source
-from engine.language.text import clean
-from engine.turn.team import Assistant
+from engine import Assistant, Source, StorageError, clean
 
 TO_POST, TO_POLL = "View Channel, Send Messages", "View Channel, Send Messages, Create Polls"
 MOST_ANSWERS, LONGEST_ANSWER = 10, 55

@@ -11,7 +11,7 @@ import discord
 from adapters.delivery.store import ChatStore
 from adapters.discord_adapter.definitions import register
 from adapters.discord_adapter.moderators import needed
-from engine.exceptions import ConfigurationError
+from engine import ConfigurationError
 
 
 def invite_link(application: int, mode: str) -> str:

@@ -10,8 +10,7 @@ from typing import TypeAlias
 from pydantic import Field, model_validator
 
 from adapters.texts import ByLanguage, check_keys, read_texts
-from engine.settings import Strict
-from engine.texts import check_braces
+from engine import Strict, check_braces
 
 COMMANDS = (
     "ask", "topics", "source", "crisis", "country", "language", "privacy", "whocanread", "feedback", "forget",

@@ -14,7 +14,7 @@ from adapters.storage.identity import ChatIdentity
 from adapters.storage.naming import Naming
 from adapters.storage.tables import asked, events
 from adapters.storage.upserting import upsert
-from engine.types import UrgencyLevel
+from engine import UrgencyLevel
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

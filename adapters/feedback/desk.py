@@ -16,8 +16,7 @@ from adapters.feedback.events import AllowList, FeedbackEvent
 from adapters.feedback.questions import Question, Questions
 from adapters.feedback.sinks import Forwarding
 from adapters.storage.identity import ChatIdentity
-from engine.exceptions import EventRefused, StorageError
-from engine.types import UrgencyLevel
+from engine import EventRefused, StorageError, UrgencyLevel
 
 _EPOCH = date(1970, 1, 1)
 _log = logging.getLogger("cafi.feedback")

@@ -7,8 +7,7 @@ from dataclasses import InitVar, dataclass
 
 from adapters.feedback.questions import Questions
 from adapters.weeks import first_day
-from engine.exceptions import EventRefused
-from engine.types import Decision
+from engine import Decision, EventRefused
 
 PLATFORMS = ("console", "discord", "telegram", "web")
 NO_DECISION = "none"

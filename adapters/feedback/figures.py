@@ -20,8 +20,7 @@ from adapters.feedback.events import NO_DECISION
 from adapters.feedback.holding_back import Counts, Row, apart, merged, safe
 from adapters.feedback.questions import Question, Questions
 from adapters.feedback.tallies import Selection, Tally
-from engine.proportions import Interval, wilson
-from engine.types import Decision
+from engine import Decision, Interval, wilson
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -8,8 +8,7 @@ from typing import Annotated
 
 from pydantic import Field, StringConstraints, model_validator
 
-from engine.files import read_yaml
-from engine.settings import Strict
+from engine import Strict, read_yaml
 
 LANGUAGES = ("en", "nb", "de", "es", "fr")
 THUMBS = ("helpful", ("yes", "no"))

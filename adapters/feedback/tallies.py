@@ -11,7 +11,7 @@ from sqlalchemy import Connection, inspect, select
 from adapters.storage.database import Database
 from adapters.storage.tables import events
 from adapters.weeks import week_of
-from engine.exceptions import ConfigurationError
+from engine import ConfigurationError
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

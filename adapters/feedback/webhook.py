@@ -28,7 +28,7 @@ from sqlalchemy import Connection, delete, func, insert, select
 from adapters.feedback.events import FeedbackEvent
 from adapters.storage.database import Database
 from adapters.storage.tables import outbox
-from engine.exceptions import ConfigurationError, StorageError
+from engine import ConfigurationError, StorageError
 
 BATCH = 100
 """Events in one request at most."""

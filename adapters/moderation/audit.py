@@ -17,7 +17,7 @@ from sqlalchemy import Connection, Row, delete, insert, select, update
 from adapters.storage.database import Database
 from adapters.storage.sealing import Keyring
 from adapters.storage.tables import audit
-from engine.exceptions import SealBroken, StorageError
+from engine import SealBroken, StorageError
 
 NOBODY = b""
 """Who does what no moderator did, such as letting a reply's time run out."""

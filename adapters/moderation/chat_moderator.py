@@ -20,10 +20,9 @@ from adapters.moderation.reviews import Decided, Outcome, Review, new_id
 from adapters.moderation.status import ModerationStatus, StatusStore
 from adapters.moderation.texts import MemberTexts
 from adapters.texts import ByLanguage
-from engine.exceptions import StorageError
-from engine.types import Conversation, Reply, Role, Turn, Urgency
-from engine.types import Outcome as TurnOutcome
-from engine.types import Review as TurnReview
+from engine import Conversation, Reply, Role, StorageError, Turn, Urgency
+from engine import Outcome as TurnOutcome
+from engine import Review as TurnReview
 
 ASKING = frozenset({"", "ask", "topic", "topics", "safe", "start", "consent", *WISHES})
 """What a pause holds off. Help, contacts, choices, privacy and leaving stay."""

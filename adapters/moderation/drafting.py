@@ -7,11 +7,7 @@ from dataclasses import dataclass, replace
 from adapters.moderation.posts import Post, holds_a_phone_number
 from adapters.moderation.rechecks import Recheck
 from adapters.moderation.reviews import new_id
-from engine.knowledge.source import Source
-from engine.turn.engine import Engine
-from engine.turn.team import Assistant
-from engine.types import Basis, Draft
-from engine.urgency.referral import Referrals
+from engine import Assistant, Basis, Draft, Engine, Referrals, Source
 
 QUOTED_WORDS = 110
 """As much as a quoted answer holds."""

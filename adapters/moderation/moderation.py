@@ -17,8 +17,7 @@ from adapters.moderation.review_queue import ReviewQueue
 from adapters.moderation.status import ModerationStatus, StatusStore
 from adapters.moderation.texts import MemberTexts, ModerationTexts
 from adapters.texts import ByLanguage
-from engine.exceptions import StorageError
-from engine.turn.engine import Engine
+from engine import Engine, StorageError
 
 STATS_HOURS = 30 * 24
 SWEEP_SECONDS = 6 * 3600.0

@@ -6,7 +6,7 @@ from collections.abc import Set
 from dataclasses import dataclass
 from enum import StrEnum
 
-from engine.types import Basis, Decision, Outcome, Turn
+from engine import Basis, Decision, Outcome, Turn
 
 
 class Mode(StrEnum):

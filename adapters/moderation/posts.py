@@ -15,9 +15,7 @@ from sqlalchemy import Connection, delete, insert, select, update
 from adapters.storage.database import Database
 from adapters.storage.sealing import Keyring
 from adapters.storage.tables import posts
-from engine.exceptions import SealBroken
-from engine.knowledge.source import Source
-from engine.urgency.referral import Referrals
+from engine import Referrals, SealBroken, Source
 
 _PURPOSE = "post"
 DRAFT_DAYS = 7

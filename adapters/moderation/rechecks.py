@@ -12,13 +12,21 @@ from dataclasses import dataclass
 
 from adapters.moderation.redaction import naming
 from adapters.moderation.reviews import Review
-from engine.judges.protocol import ROLE_AND_TONE, SOURCE_FIDELITY
-from engine.judges.reading import Phrases
-from engine.judges.support import strange_words
-from engine.language.text import sentences
-from engine.turn.engine import Engine
-from engine.turn.team import Assistant
-from engine.types import Basis, Decision, Draft, StageRecord, Verdict, worst
+from engine import (
+    ROLE_AND_TONE,
+    SOURCE_FIDELITY,
+    Assistant,
+    Basis,
+    Decision,
+    Draft,
+    Engine,
+    StageRecord,
+    Verdict,
+    sentences,
+    strange_words,
+    worst,
+)
+from engine import JudgePhrases as Phrases
 
 LONGEST_QUESTION = 150
 """Of a poll."""

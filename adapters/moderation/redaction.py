@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from engine.language.text import clean
+from engine import clean
 
 MOST = 300
 GONE = "…"

@@ -17,7 +17,7 @@ from adapters.conversation.incoming import Incoming
 from adapters.moderation.audit import Action, AuditLog, Target
 from adapters.moderation.reviews import Decided, Outcome, Review, ReviewStore
 from adapters.storage.identity import ChatIdentity
-from engine.exceptions import StorageError
+from engine import StorageError
 
 DECIDED = "decided"
 """The command under which a decision comes to its chat."""

@@ -22,8 +22,7 @@ from adapters.storage.identity import ChatIdentity
 from adapters.storage.naming import Naming, Pseudonyms
 from adapters.storage.sealing import Seal
 from adapters.storage.tables import reviews
-from engine.exceptions import SealBroken
-from engine.types import Basis
+from engine import Basis, SealBroken
 
 _PURPOSE, _PERSON = "review", "waits for a review"
 _LOST = b""

@@ -20,8 +20,7 @@ from adapters.storage.database import Database
 from adapters.storage.private_files import write_private
 from adapters.storage.tables import standing as standing_table
 from adapters.storage.upserting import upsert
-from engine.exceptions import StorageError
-from engine.settings import Strict
+from engine import StorageError, Strict
 
 _log = logging.getLogger("cafi.moderation")
 

@@ -9,9 +9,7 @@ from typing import Annotated
 from pydantic import Field, model_validator
 
 from adapters.texts import read_texts
-from engine.exceptions import ConfigurationError
-from engine.settings import Strict
-from engine.texts import named_in_braces
+from engine import ConfigurationError, Strict, named_in_braces
 
 Name = Annotated[str, Field(pattern=r"^[^\W_A-Z][\w'-]{0,31}$")]
 """What the platform takes as the name of a command or option."""

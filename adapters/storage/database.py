@@ -17,7 +17,7 @@ from sqlalchemy.engine import Engine, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 
 from adapters.storage.private_files import make_private_file, make_private_folder
-from engine.exceptions import ConfigurationError, StorageDamaged, StorageError, StorageUnavailable
+from engine import ConfigurationError, StorageDamaged, StorageError, StorageUnavailable
 
 T = TypeVar("T")
 BUSY_SECONDS = 10

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from adapters.storage.private_files import write_private
 from adapters.storage.sealing import SECRET_BYTES, Keyring, Secret
-from engine.exceptions import ConfigurationError
+from engine import ConfigurationError
 
 _HEX = 2 * SECRET_BYTES
 _DIGITS = re.compile(rf"[0-9a-fA-F]{{{_HEX},}}")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import func, select
 from sqlalchemy.exc import SQLAlchemyError
 
-from engine.exceptions import ConfigurationError
+from engine import ConfigurationError
 
 if TYPE_CHECKING:
     from adapters.storage.database import Database

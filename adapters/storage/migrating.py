@@ -11,7 +11,7 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Connection
 
 from adapters.storage.database import Database
-from engine.exceptions import StorageDamaged
+from engine import StorageDamaged
 
 _FOLDER = Path(__file__).parent / "migrations"
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 
 from adapters.storage.identity import ChatIdentity
 from adapters.storage.sealing import Keyring, Secret
-from engine.exceptions import SealBroken
+from engine import SealBroken
 
 KEEP_SECONDS = 600.0
 """How long after its last use what was made of an identity is still known."""

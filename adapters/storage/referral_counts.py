@@ -13,7 +13,7 @@ from adapters.storage.tables import referrals
 from adapters.storage.upserting import upsert
 from adapters.storage.urgent_counts import HELD_BACK_UNDER, Counted, UrgentCounts, held_back
 from adapters.weeks import week_of
-from engine.exceptions import StorageError
+from engine import StorageError
 
 
 @dataclass(frozen=True, kw_only=True)

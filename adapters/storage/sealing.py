@@ -22,7 +22,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
-from engine.exceptions import SealBroken
+from engine import SealBroken
 
 SECRET_BYTES = 32
 _NONCE = 12

@@ -11,7 +11,7 @@ from sqlalchemy import ColumnElement, Connection, LargeBinary, Table, and_, dele
 from adapters.storage.database import Database
 from adapters.storage.sealing import Keyring
 from adapters.storage.tables import asked, chats, polls, posts, secrets
-from engine.exceptions import ConfigurationError
+from engine import ConfigurationError
 
 ASKED_DAYS = 14
 """As long marks that somebody was asked may lie under a secret that is not in use any more."""

@@ -25,7 +25,7 @@ from adapters.telegram_adapter.screen import TelegramScreen
 from adapters.telegram_adapter.transport import transport
 from adapters.telegram_adapter.updates import ALLOWED, Me
 from adapters.telegram_adapter.webhook import Webhook
-from engine.exceptions import ConfigurationError
+from engine import ConfigurationError
 
 _CONNECTIONS = 64
 FIRST_WAIT = 1.0

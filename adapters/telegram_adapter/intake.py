@@ -17,7 +17,7 @@ from adapters.delivery.dispatch import Dispatch
 from adapters.delivery.store import ChatStore
 from adapters.delivery.votes import Vote
 from adapters.telegram_adapter.updates import PLATFORM, Left, Me, Meaning, NotYours, read
-from engine.exceptions import StorageError
+from engine import StorageError
 
 _log = logging.getLogger("cafi.telegram")
 

@@ -15,7 +15,7 @@ from telegram.request import BaseRequest
 
 from adapters.telegram_adapter.intake import Intake, wait
 from adapters.telegram_adapter.updates import ALLOWED
-from engine.exceptions import ConfigurationError, StorageError
+from engine import ConfigurationError, StorageError
 
 POLL_SECONDS = 30
 FAR = 100_000

@@ -13,7 +13,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from adapters.telegram_adapter.intake import Intake
-from engine.exceptions import StorageError
+from engine import StorageError
 
 HEADER = "X-Telegram-Bot-Api-Secret-Token"
 MOST_BYTES = 1_000_000

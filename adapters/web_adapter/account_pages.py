@@ -12,7 +12,7 @@ from adapters.conversation.pages import RATHER_NOT
 from adapters.conversation.receipt import receipt_lines
 from adapters.web_adapter.screen import QUIET
 from adapters.web_adapter.website import Refused, Site, Visit
-from engine.exceptions import StorageError
+from engine import StorageError
 
 BACK = frozenset({"/", "/chat", "/sources", "/privacy", "/feedback", "/accessibility", "/crisis", "/look"})
 """Pages a form may lead back to."""

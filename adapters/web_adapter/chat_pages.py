@@ -21,8 +21,7 @@ from adapters.web_adapter.cookies import new_session
 from adapters.web_adapter.entries import Entry
 from adapters.web_adapter.screen import QUIET
 from adapters.web_adapter.website import PLATFORM, Refused, Site, Visit
-from engine.exceptions import StorageError
-from engine.knowledge.source import Source
+from engine import Source, StorageError
 
 MOST_CHARACTERS = 12_000
 """More is cut; the engine reads the first 4,000 and says so."""

@@ -17,8 +17,7 @@ from adapters.conversation.outgoing import Button, Outgoing, Rows
 from adapters.conversation.pages import RATHER_NOT
 from adapters.conversation.state import Answered, ChatState
 from adapters.conversation.turns import check_buttons, safe_button
-from engine.turn.team import Assistant
-from engine.types import Medium, Message, Outcome, Role, Turn
+from engine import Assistant, Medium, Message, Outcome, Role, Turn
 
 Kind: TypeAlias = Literal["you", "answer", "note", "question", "referral"]
 

@@ -11,9 +11,7 @@ from starlette.responses import FileResponse, JSONResponse, Response
 from adapters.conversation.privacy import what_is_kept, who_can_read
 from adapters.web_adapter.entries import pictured
 from adapters.web_adapter.website import Refused, Site, Visit
-from engine.exceptions import StorageError
-from engine.knowledge.belongings import picture_kind
-from engine.turn.team import Assistant
+from engine import Assistant, StorageError, picture_kind
 
 _FOR_GOOD = {"Cache-Control": "public, max-age=31536000, immutable"}
 _A_DAY = {"Cache-Control": "public, max-age=86400"}

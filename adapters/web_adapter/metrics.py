@@ -11,7 +11,7 @@ from prometheus_client import CollectorRegistry, Gauge, Histogram, generate_late
 from prometheus_client import Counter as Total
 
 from adapters.conversation.outgoing import Outgoing
-from engine.types import Outcome
+from engine import Outcome
 
 _BOUNDS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 60)
 _MOST = 1_000

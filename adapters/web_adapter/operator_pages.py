@@ -13,7 +13,7 @@ from starlette.responses import RedirectResponse, Response
 
 from adapters.web_adapter.limiting import Buckets
 from adapters.web_adapter.website import Refused, Site, Visit
-from engine.exceptions import StorageError
+from engine import StorageError
 
 COOKIE = "cafi-operator"
 LOGGED_IN_SECONDS = 3600.0

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from markupsafe import Markup, escape
 
-from engine.urgency.referral import Referral
+from engine import Referral
 
 LINKED = frozenset(
     {"help", "topics", "crisis", "country", "language", "whocanread", "privacy", "feedback", "forget", "stop", "start"}

@@ -19,7 +19,7 @@ from adapters.web_adapter.fixed_pages import FixedPages
 from adapters.web_adapter.guard import Guard, TooLong
 from adapters.web_adapter.operator_pages import OperatorPages
 from adapters.web_adapter.website import Page, Refused, Site, Visit
-from engine.exceptions import StorageError
+from engine import StorageError
 
 ELSEWHERE = {
     "/topics": "/sources",

@@ -18,7 +18,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from adapters.web_adapter.guard import HEADER_BYTES
 from adapters.web_adapter.limiting import household, is_within
-from engine.exceptions import ConfigurationError
+from engine import ConfigurationError
 
 PATIENCE_SECONDS = 15.0
 """How long a request may take to arrive, and how long a client may read nothing of an answer."""

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr, StringConstraints, field_validator, model_validator
 
-from engine.settings import Strict
+from engine import Strict
 
 _ORIGIN = re.compile(r"https?://[A-Za-z0-9*.-]+(?::(?:\d{1,5}|\*))?")
 Origin = Annotated[str, StringConstraints(pattern=rf"^{_ORIGIN.pattern}$")]

@@ -11,9 +11,7 @@ from pydantic import model_validator
 
 from adapters.conversation.texts import Languages
 from adapters.texts import check_keys, read_texts
-from engine.settings import Strict
-from engine.texts import check_braces
-from engine.urgency.referral import Purpose
+from engine import Purpose, Strict, check_braces
 
 _PUT_IN: Mapping[str, frozenset[str]] = {
     "title": frozenset({"page", "name"}),

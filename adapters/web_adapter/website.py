@@ -33,8 +33,7 @@ from adapters.web_adapter.prose import plain, prose, with_contacts, with_links, 
 from adapters.web_adapter.screen import QUIET
 from adapters.web_adapter.settings import WebSettings
 from adapters.web_adapter.texts import WebLanguages, WebTexts
-from engine.exceptions import StorageError
-from engine.urgency.referral import Referral
+from engine import Referral, StorageError
 
 PLATFORM = "web"
 _FOLDER = Path(__file__).parent

@@ -12,11 +12,7 @@ from adapters.console_adapter.adapter import SITTER
 from adapters.conversation.incoming import Incoming
 from bots.compose import Application
 from bots.terminal import terminal_chat
-from engine.exceptions import ConfigurationError
-from engine.files import read_text
-from engine.settings import Limits
-from engine.turn.conversation import active_after, messages_from
-from engine.types import Conversation, Help, Turn
+from engine import ConfigurationError, Conversation, Help, Limits, Turn, active_after, messages_from, read_text
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -95,7 +95,7 @@ def _document(entry: Entry) -> dict[str, str]:
 
 def _lines(entry: Entry) -> list[str]:
     """An entry, and below it what was posted; nothing in that steers the terminal."""
-    from engine.language.text import clean
+    from engine import clean
 
     posted = clean(entry.posted, limit=len(entry.posted)).text.splitlines()
     first = f"{entry.when}  {entry.who:<6}  {entry.action:<10}  {entry.target}"

@@ -67,7 +67,7 @@ def export(
     """
     from bots.feedback_table import as_csv, records
     from bots.writing import write_page
-    from engine.exceptions import ConfigurationError
+    from engine import ConfigurationError
 
     with failing_calmly():
         if csv is None and not as_json:
@@ -89,7 +89,7 @@ def _figures(config: Path | None, weeks: int | None, platform: str | None) -> Fi
     from adapters.feedback.tallies import Selection, read_tallies
     from adapters.weeks import today
     from bots.settings import read_settings
-    from engine.exceptions import ConfigurationError
+    from engine import ConfigurationError
 
     if platform is not None and platform not in PLATFORMS:
         raise ConfigurationError(f"--platform is {platform!r}.", remedy=f"Use one of: {', '.join(PLATFORMS)}.")

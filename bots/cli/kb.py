@@ -55,8 +55,7 @@ def search(
     Example: cafi kb search "do the pills make you fat" --top 3
     """
     from bots.compose import kb_folder
-    from engine.knowledge.base import KnowledgeBase
-    from engine.language.text import clean
+    from engine import KnowledgeBase, clean
     from kb_tools.explanation import explanation_document, explanation_lines
 
     with failing_calmly():
@@ -93,8 +92,7 @@ def show(
     Example: cafi kb show causes
     """
     from bots.compose import kb_folder
-    from engine.exceptions import ConfigurationError
-    from engine.knowledge.base import KnowledgeBase
+    from engine import ConfigurationError, KnowledgeBase
     from kb_tools.listing import listing, source_document, source_lines
 
     with failing_calmly():
@@ -118,7 +116,7 @@ def stats(config: Config = None, kb: Kb = None, agents: AgentsOption = None, as_
     Example: cafi kb stats --kb knowledge_base/sleep
     """
     from bots.compose import kb_folder
-    from engine.knowledge.base import KnowledgeBase
+    from engine import KnowledgeBase
     from kb_tools.figures import Figures
     from kb_tools.figures_report import figures_document, figures_table
 
@@ -144,7 +142,7 @@ def facts(
     """
     from bots.compose import kb_folder
     from bots.writing import write_part
-    from engine.knowledge.base import KnowledgeBase
+    from engine import KnowledgeBase
     from kb_tools.fact_table import fact_lines, fact_page, facts_document
     from kb_tools.facts import facts_of
 
@@ -175,7 +173,7 @@ def coverage(
     from bots.compose import kb_folder
     from bots.progress import progress
     from bots.writing import write_page, write_part
-    from engine.knowledge.base import KnowledgeBase
+    from engine import KnowledgeBase
     from kb_tools.coverage import measure_coverage
     from kb_tools.coverage_report import coverage_document, coverage_lines, coverage_page
     from kb_tools.figures import Figures
@@ -228,7 +226,7 @@ def import_manual(
 def manual_importer(running: Application) -> ManualImporter:
     """The importer, with the model where there is one. Raises ConfigurationError."""
     from bots.progress import progress
-    from engine.models.calling import PromptedModel
+    from engine import PromptedModel
     from kb_tools.manual.importer import ManualImporter
 
     model, settings = running.chat_model, running.settings

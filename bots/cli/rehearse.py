@@ -55,7 +55,7 @@ def rehearse_discord(config: Config = None, kb: Kb = None, agents: AgentsOption 
 
 @contextmanager
 def _rehearsal_installed() -> Iterator[None]:
-    from engine.exceptions import ConfigurationError
+    from engine import ConfigurationError
 
     try:
         yield

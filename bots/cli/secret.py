@@ -84,7 +84,7 @@ def move(config: Config = None) -> None:
 
 def _movable(settings: CafiSettings, here: Path, there: Path) -> None:
     """Raise ConfigurationError where there is nothing to move."""
-    from engine.exceptions import ConfigurationError
+    from engine import ConfigurationError
 
     sessions = settings.sessions
     if sessions.secret is not None or sessions.secret_file is not None:
@@ -160,7 +160,7 @@ def _with_chats(config: Config, work: Callable[[Chats], Awaitable[T]], *, alone:
 
 async def _report(chats: Chats) -> list[UnderSecret]:
     """What lies under each secret; raises ConfigurationError, and makes nothing, where there is no secret yet."""
-    from engine.exceptions import ConfigurationError
+    from engine import ConfigurationError
 
     if not chats.has_secret:
         raise ConfigurationError(

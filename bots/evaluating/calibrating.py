@@ -108,7 +108,7 @@ def calibrate(
 
 def _sensible(tiers: str, *, record: Path | None, replay: Path | None, compare: Path | None, bars: Path | None) -> None:
     """Raise ConfigurationError for options that do not go together."""
-    from engine.exceptions import ConfigurationError
+    from engine import ConfigurationError
     from evaluation.calibration.trials import Tiers
 
     one_of("--tiers", tiers, get_args(Tiers))
@@ -122,7 +122,7 @@ def _live(
     base: Application, rows: Sequence[LabelledReply], tiers: Tiers, record: Path | None, answered_by: str, bars: Any
 ) -> Asked:
     """The judges as configured, with their answers kept where that is asked for."""
-    from engine.exceptions import ConfigurationError
+    from engine import ConfigurationError
 
     if base.chat_model is None:
         if record:

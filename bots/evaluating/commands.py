@@ -45,7 +45,7 @@ def retrieval(
     Example: cafi eval retrieval --questions questions.jsonl --kb knowledge_base/schizophrenia --json
     """
     from bots.compose import kb_folder
-    from engine.knowledge.base import KnowledgeBase
+    from engine import KnowledgeBase
     from evaluation.retrieval import measure, measure_agent, read_questions
 
     async def with_agent() -> dict[str, Any]:
@@ -91,7 +91,7 @@ def urgency(
 
     Example: cafi eval urgency --messages messages.jsonl --agents builtin --json
     """
-    from engine.types import Help, Message, Urgency
+    from engine import Help, Message, Urgency
     from evaluation.urgency import chosen_layers, measure, read_messages
 
     async def run() -> dict[str, Any]:

@@ -131,9 +131,7 @@ def drift(
     Example: cafi eval drift --role diet --out checkpoints.jsonl --agents llm
     """
     from bots.writing import write_page
-    from engine.exceptions import ConfigurationError
-    from engine.files import read_text
-    from engine.judges.protocol import ROLE_AND_TONE
+    from engine import ROLE_AND_TONE, ConfigurationError, read_text
     from evaluation.facilitating.checkpoints import SHIPPED, Checkpoint, choose_starts, read_checkpoints
     from evaluation.facilitating.drift import Drifted, DriftSearch
     from evaluation.facilitating.roles import FacilitatorFile
@@ -192,7 +190,7 @@ def _given(file: Path | None) -> tuple[Path, ...]:
 
 
 def _sees_whole(sees: str) -> bool:
-    from engine.exceptions import ConfigurationError
+    from engine import ConfigurationError
 
     if sees not in {"last", "whole"}:
         raise ConfigurationError(f"--sees is {sees!r}.", remedy="Use last or whole.")
@@ -201,7 +199,7 @@ def _sees_whole(sees: str) -> bool:
 
 def _facilitator(running: Application, file: FacilitatorFile, played_by: str | None, seed: int | None) -> Facilitator:
     """Who plays the facilitators; raises ConfigurationError."""
-    from engine.models.calling import PromptedModel
+    from engine import PromptedModel
     from evaluation.facilitating.ladder import LadderFacilitator
     from evaluation.facilitating.llm import GIVEN, LlmFacilitator
 

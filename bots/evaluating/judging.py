@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from bots.compose import Application
-    from engine.models.protocol import ChatModel
-    from engine.rules import RuleBook
+    from engine import ChatModel, RuleBook
     from evaluation.judges import Judging, Tiers
 
 
@@ -22,7 +21,7 @@ def judging(running: Application, tiers: Tiers = "filter") -> Judging:
 
 def rule_book(running: Application) -> RuleBook:
     """The rules of the default assistant."""
-    from engine.rules import RuleBook
+    from engine import RuleBook
 
     names = running.assistant_settings(running.settings.assistant).rules
     return RuleBook.load(running.settings.config_folder / "rules", names)

@@ -82,7 +82,7 @@ def rate(
     """
     if context.invoked_subcommand is not None:
         return
-    from engine.exceptions import ConfigurationError
+    from engine import ConfigurationError
     from evaluation.rating.rubric import load_rubric
     from evaluation.transcripts import read_transcripts
 
@@ -150,9 +150,7 @@ async def _rated(
     kind: str, times: int, responses: list[Any], rubric: Any, into: Path, config: Path | None, kb: Path | None
 ) -> list[Rated]:
     from bots.compose import kb_folder
-    from engine.exceptions import ConfigurationError
-    from engine.knowledge.base import KnowledgeBase
-    from engine.models.calling import PromptedModel
+    from engine import ConfigurationError, KnowledgeBase, PromptedModel
     from evaluation.rating.raters import GIVEN, BuiltinRater, LlmRater, Rater, Rounds
 
     running = application(config, kb, kind)

@@ -71,7 +71,7 @@ def report(
 
 def _expect_places(outputs: Sequence[Path], inputs: Sequence[Path]) -> None:
     """Raise ConfigurationError for a folder that is not there, and before an input would be overwritten."""
-    from engine.exceptions import ConfigurationError
+    from engine import ConfigurationError
 
     taken = {one.resolve() for one in inputs}
     for path in outputs:

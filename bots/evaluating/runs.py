@@ -12,7 +12,7 @@ from bots.options import FAILED, failing_calmly, print_json
 
 if TYPE_CHECKING:
     from bots.compose import Application
-    from engine.models.protocol import ChatModel
+    from engine import ChatModel
     from evaluation.facilitating.spending import Spending
 
 Seed = Annotated[int | None, typer.Option(help="For providers that can repeat themselves.", show_default=False)]
@@ -45,7 +45,7 @@ def seeded(running: Application, seed: int | None) -> Application:
 
 def limited(running: Application, tokens: int | None, cost: float | None) -> Spending:
     """What the run may spend; raises ConfigurationError for a cost that nobody can know."""
-    from engine.exceptions import ConfigurationError
+    from engine import ConfigurationError
     from evaluation.facilitating.spending import Spending
 
     models = running.settings.models
@@ -62,7 +62,7 @@ def limited(running: Application, tokens: int | None, cost: float | None) -> Spe
 
 def playing_model(running: Application, played_by: str | None) -> ChatModel | None:
     """The model that plays the person, None where none does; raises ConfigurationError."""
-    from engine.exceptions import ConfigurationError
+    from engine import ConfigurationError
 
     if played_by not in {None, "builtin", "llm"}:
         raise ConfigurationError(f"--played-by is {played_by!r}.", remedy="Use builtin or llm.")

@@ -91,7 +91,7 @@ def simulate(
 
 def _player(running: Application, played_by: str | None) -> Player:
     """Who plays the personas; raises ConfigurationError."""
-    from engine.models.calling import PromptedModel
+    from engine import PromptedModel
     from evaluation.simulating.players import GIVEN, LlmPlayer, ScriptPlayer
 
     model = playing_model(running, played_by)

@@ -8,9 +8,7 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
-from engine.exceptions import ConfigurationError
-from engine.files import read_yaml
-from engine.settings import Strict
+from engine import ConfigurationError, Strict, read_yaml
 from evaluation.calibration.shares import exact_mcnemar
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from engine.rules import RuleBook
+from engine import RuleBook
 from evaluation.calibration.scenarios import LabelledReply
 from evaluation.calibration.shares import Share, quantile
 from evaluation.calibration.trials import CODE, Trial

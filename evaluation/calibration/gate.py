@@ -8,9 +8,7 @@ from typing import Any
 
 from pydantic import Field
 
-from engine.exceptions import ConfigurationError
-from engine.files import read_yaml
-from engine.settings import Strict
+from engine import ConfigurationError, Strict, read_yaml
 from evaluation.calibration.trials import Tiers
 
 BUILTIN = "builtin"

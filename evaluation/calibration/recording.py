@@ -18,11 +18,21 @@ from typing import Literal, TypeAlias, TypeVar
 
 from pydantic import Field, ValidationError
 
-from engine.exceptions import ConfigurationError, ModelDeclined, ModelOutputError, ModelUnavailable
-from engine.models.ledger import Ledger, ModelCall
-from engine.models.protocol import ChatModel, Completion, Finish, Prompt
-from engine.settings import ModelSettings, Strict
-from engine.types import Tier
+from engine import (
+    ChatModel,
+    Completion,
+    ConfigurationError,
+    Finish,
+    Ledger,
+    ModelCall,
+    ModelDeclined,
+    ModelOutputError,
+    ModelSettings,
+    ModelUnavailable,
+    Prompt,
+    Strict,
+    Tier,
+)
 from evaluation.forms import misfit
 
 UNRECORDED = "unrecorded"

@@ -8,8 +8,7 @@ from pathlib import Path
 
 from pydantic import Field
 
-from engine.exceptions import ConfigurationError
-from engine.rules import RuleBook
+from engine import ConfigurationError, RuleBook
 from evaluation.judges import Scenario
 from evaluation.rows import read_rows
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from engine.proportions import wilson
+from engine import wilson
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

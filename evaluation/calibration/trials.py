@@ -8,11 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from engine.exceptions import ConfigurationError
-from engine.judges.protocol import Case, Judge, applicable
-from engine.models.ledger import Ledger
-from engine.settings import Budget
-from engine.types import Decision, Verdict
+from engine import Budget, Case, ConfigurationError, Decision, Judge, Ledger, Verdict, applicable
 from evaluation.calibration.recording import UNRECORDED
 from evaluation.calibration.scenarios import LabelledReply
 from evaluation.judges import Judging, case_of

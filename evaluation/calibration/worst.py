@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Any
 
-from engine.types import Decision
+from engine import Decision
 from evaluation.calibration.figures import TURN, Findings, name_of
 from evaluation.calibration.scenarios import LabelledReply
 from evaluation.calibration.trials import Trial

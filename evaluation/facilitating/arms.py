@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from engine.turn.filter import FilterPlan
+from engine import FilterPlan
 from evaluation.choosing import chosen
 
 ON, OFF = "on", "off"

@@ -9,11 +9,7 @@ from pathlib import Path
 
 from pydantic import Field, field_validator
 
-from engine.exceptions import ConfigurationError
-from engine.settings import Strict
-from engine.turn.conversation import active_after
-from engine.turn.engine import Engine
-from engine.types import Conversation, Message, Role
+from engine import ConfigurationError, Conversation, Engine, Message, Role, Strict, active_after
 from evaluation.choosing import chosen
 from evaluation.rows import read_rows
 

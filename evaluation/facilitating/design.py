@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from engine.exceptions import ConfigurationError
+from engine import ConfigurationError
 from evaluation.facilitating.checkpoints import Checkpoint
 from evaluation.facilitating.roles import FacilitatorRole
 

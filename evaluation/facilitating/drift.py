@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from engine.judges.protocol import Judge
-from engine.models.ledger import Ledger
-from engine.turn.engine import Engine
-from engine.types import Conversation, Decision, Draft, Outcome, Turn, Verdict
+from engine import Conversation, Decision, Draft, Engine, Judge, Ledger, Outcome, Turn, Verdict
 from evaluation.facilitating.arms import ARMS, OFF
 from evaluation.facilitating.protocol import Facilitator, FacilitatorTask
 from evaluation.facilitating.roles import FacilitatorRole

@@ -9,11 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
-from engine.exceptions import ModelError
-from engine.language.text import clean
-from engine.models.ledger import Ledger
-from engine.turn.engine import Engine
-from engine.types import Conversation, Turn, UrgencyLevel
+from engine import Conversation, Engine, Ledger, ModelError, Turn, UrgencyLevel, clean
 from evaluation.facilitating.journal import Entry, Expected, HeldT, Journal, Place
 from evaluation.facilitating.spending import Spending
 from evaluation.transcripts import Response, Spent, verdicts_of

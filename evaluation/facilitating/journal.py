@@ -18,10 +18,7 @@ from typing import Any, BinaryIO, Generic, Protocol, TypeVar, cast
 
 from pydantic import TypeAdapter, ValidationError
 
-from engine.exceptions import ConfigurationError
-from engine.settings import Strict
-from engine.turn.conversation import conversation_from_json, conversation_to_json
-from engine.types import Conversation
+from engine import ConfigurationError, Conversation, Strict, conversation_from_json, conversation_to_json
 from evaluation.facilitating.design import digest
 from evaluation.transcripts import ENDING, Response, Spent
 

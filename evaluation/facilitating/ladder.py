@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from engine.language.text import squash
-from engine.models.ledger import Ledger
-from engine.types import Message, Role
+from engine import Ledger, Message, Role, squash
 from evaluation.facilitating.protocol import FacilitatorTask
 
 

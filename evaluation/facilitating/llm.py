@@ -7,9 +7,7 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel, ConfigDict
 
-from engine.exceptions import ModelOutputError
-from engine.models.calling import PromptedModel
-from engine.models.ledger import Ledger
+from engine import Ledger, ModelOutputError, PromptedModel
 from evaluation.facilitating.protocol import FacilitatorTask, earlier
 
 GIVEN = frozenset({"assistant", "facilitator", "earlier"})

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from engine.models.ledger import Ledger
-from engine.types import Message, Role
+from engine import Ledger, Message, Role
 from evaluation.facilitating.roles import FacilitatorRole
 
 

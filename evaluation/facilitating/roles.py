@@ -7,8 +7,7 @@ from pathlib import Path
 
 from pydantic import Field, field_validator
 
-from engine.files import read_yaml
-from engine.settings import Strict
+from engine import Strict, read_yaml
 from evaluation.choosing import chosen
 
 SHIPPED = Path(__file__).resolve().parent.parent / "data" / "facilitators.yaml"

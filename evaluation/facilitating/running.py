@@ -7,9 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from engine.models.ledger import Ledger
-from engine.turn.engine import Engine
-from engine.types import Conversation, Decision, Message, Stage, Turn
+from engine import Conversation, Decision, Engine, Ledger, Message, Stage, Turn
 from evaluation.facilitating.arms import ARMS
 from evaluation.facilitating.design import Held
 from evaluation.facilitating.holding import Holding, Written, marks_of

@@ -13,11 +13,7 @@ from typing import Any
 
 from pydantic import Field, ValidationError
 
-from engine.exceptions import ConfigurationError
-from engine.files import read_text
-from engine.settings import Strict
-from engine.turn.engine import Engine
-from engine.types import Decision, Outcome, Stage, Turn, UrgencyLevel
+from engine import ConfigurationError, Decision, Engine, Outcome, Stage, Strict, Turn, UrgencyLevel, read_text
 from evaluation.forms import misfit
 from evaluation.rows import read_rows
 

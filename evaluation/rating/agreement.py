@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.exceptions import ConfigurationError
+from engine import ConfigurationError
 
 Scores: TypeAlias = NDArray[np.float64]
 Level = Literal["ordinal", "interval"]

@@ -18,9 +18,7 @@ from typing import Any
 
 from pydantic import Field, ValidationError
 
-from engine.exceptions import ConfigurationError
-from engine.files import read_text
-from engine.settings import Strict
+from engine import ConfigurationError, Strict, read_text
 from evaluation.forms import check_version, misfit
 from evaluation.rating.rubric import Rubric
 from evaluation.transcripts import Response

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from engine.exceptions import ConfigurationError
+from engine import ConfigurationError
 from evaluation.rating.blinding import Coded, Key
 from evaluation.rating.marks import Mark, read_marks, refuse
 from evaluation.rating.ratings import HUMAN, Rating

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.proportions import Interval
+from engine import Interval
 
 CONFIDENCE = 0.95
 RESAMPLES = 1000

@@ -12,9 +12,7 @@ from typing import Any, NoReturn
 
 from pydantic import Field, ValidationError
 
-from engine.exceptions import ConfigurationError
-from engine.files import read_text
-from engine.settings import Strict
+from engine import ConfigurationError, Strict, read_text
 from evaluation.forms import check_version, misfit
 from evaluation.rating.rubric import Rubric
 from evaluation.rating.sheets import SHEET_VERSION, columns, from_text

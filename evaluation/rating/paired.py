@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from engine.exceptions import ConfigurationError
+from engine import ConfigurationError
 from evaluation.calibration.shares import exact_mcnemar
 
 

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 from pydantic import Field, ValidationError
 
-from engine.settings import Strict
+from engine import Strict
 from evaluation.forms import check_version, misfit
 from evaluation.rating.scoring import Scoring, panel
 from evaluation.rating.units import Unit

@@ -10,18 +10,25 @@ from typing import Protocol
 
 from pydantic import BaseModel, ConfigDict
 
-from engine.exceptions import ModelError, ModelOutputError
-from engine.judges.builtin import BuiltinSourceFidelity
-from engine.judges.protocol import Case
-from engine.judges.reading import Phrases, Purpose, read
-from engine.judges.tone import ToneHead
-from engine.knowledge.base import KnowledgeBase
-from engine.knowledge.source import Source
-from engine.language.text import clean
-from engine.models.calling import PromptedModel
-from engine.models.ledger import Ledger
-from engine.settings import Budget
-from engine.types import Basis, Decision, Draft
+from engine import (
+    Basis,
+    Budget,
+    BuiltinSourceFidelity,
+    Case,
+    Decision,
+    Draft,
+    KnowledgeBase,
+    Ledger,
+    ModelError,
+    ModelOutputError,
+    PromptedModel,
+    Source,
+    ToneHead,
+    clean,
+)
+from engine import JudgePhrases as Phrases
+from engine import SentencePurpose as Purpose
+from engine import read_reply as read
 from evaluation.rating.ratings import BUILTIN, LLM, Rating, add_ratings, rating_of, read_if_there
 from evaluation.rating.rubric import Answers, Rubric
 from evaluation.transcripts import Response

@@ -12,8 +12,7 @@ from typing import Annotated, cast
 
 from pydantic import ConfigDict, Field, TypeAdapter, with_config
 
-from engine.exceptions import ConfigurationError
-from engine.files import read_text
+from engine import ConfigurationError, read_text
 from evaluation.forms import parsed_line
 from evaluation.transcripts import Name, Response
 

@@ -8,8 +8,7 @@ from pathlib import Path
 
 from pydantic import Field, model_validator
 
-from engine.files import read_yaml
-from engine.settings import Strict
+from engine import Strict, read_yaml
 
 RUBRIC = Path(__file__).resolve().parents[1] / "data" / "rating" / "rubric.yaml"
 Answers = Mapping[str, bool]

@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from engine.exceptions import ConfigurationError
-from engine.files import read_text
+from engine import ConfigurationError, read_text
 from evaluation.rating.published import is_published, parse_published, score_published
 from evaluation.rating.ratings import read_ratings
 from evaluation.rating.scoring import Scoring, score_ratings

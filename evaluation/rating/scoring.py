@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from engine.proportions import Interval, wilson
+from engine import Interval, wilson
 from evaluation.rating.agreement import alpha, mean_kappa, pairwise_kappas, quadratic_kappa, within_one_point
 from evaluation.rating.intervals import RESAMPLES, bootstrap
 from evaluation.rating.paired import holm, mcnemar, wilcoxon

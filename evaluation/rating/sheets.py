@@ -11,7 +11,7 @@ from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from engine.exceptions import ConfigurationError
+from engine import ConfigurationError
 from evaluation.rating.blinding import CodedConversation, Key, key_text, make_key, shuffled
 from evaluation.rating.ratings import write_whole
 from evaluation.rating.rubric import Rubric

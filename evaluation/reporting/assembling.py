@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from engine.exceptions import ConfigurationError
+from engine import ConfigurationError
 from evaluation.reporting.document import Report, Section, Table
 from evaluation.reporting.example_sections import example_sections
 from evaluation.reporting.given import Given

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
-from engine.types import Decision
+from engine import Decision
 from evaluation.rating.ratings import Rating
 from evaluation.rating.tables import figure
 from evaluation.reporting.document import Example, Section, Spoken, Table

@@ -10,8 +10,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from engine.exceptions import ConfigurationError
-from engine.files import read_text
+from engine import ConfigurationError, read_text
 from evaluation.calibration.gate import Bars
 from evaluation.facilitating.design import digest
 from evaluation.facilitating.specificity import SpecificityReport

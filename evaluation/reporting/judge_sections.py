@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from engine.proportions import wilson
+from engine import wilson
 from evaluation.calibration.gate import Bar, Bars
 from evaluation.facilitating.specificity import Flagged, SpecificityReport
 from evaluation.reporting.document import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from engine.types import Decision
+from engine import Decision
 from evaluation.reporting.document import Plot, Section, StripPanel, Strips, Table
 from evaluation.reporting.wording import NONE, late, middle, number, ordered_arms
 from evaluation.transcripts import Response

@@ -6,8 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 from statistics import mean, median
 from typing import Any
 
-from engine.language.text import grade, sentences, squash, words
-from engine.types import Outcome, UrgencyLevel
+from engine import Outcome, UrgencyLevel, grade, sentences, squash, words
 from evaluation.simulating.personas import Due, Persona, Want
 from evaluation.transcripts import Response
 

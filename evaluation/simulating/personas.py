@@ -10,9 +10,7 @@ from typing import Self
 
 from pydantic import Field, model_validator
 
-from engine.exceptions import ConfigurationError
-from engine.files import read_yaml
-from engine.settings import Strict
+from engine import ConfigurationError, Strict, read_yaml
 from evaluation.choosing import chosen
 
 SHIPPED = Path(__file__).resolve().parent.parent / "data" / "personas"

@@ -6,10 +6,7 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel, ConfigDict
 
-from engine.exceptions import ModelOutputError
-from engine.models.calling import PromptedModel
-from engine.models.ledger import Ledger
-from engine.types import Message, Role
+from engine import Ledger, Message, ModelOutputError, PromptedModel, Role
 from evaluation.facilitating.protocol import earlier
 from evaluation.simulating.personas import Due, Persona
 from evaluation.simulating.protocol import PersonaTask, Said

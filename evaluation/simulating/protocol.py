@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from engine.models.ledger import Ledger
-from engine.types import Message
+from engine import Ledger, Message
 from evaluation.simulating.personas import Due, Persona
 
 

@@ -6,9 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from engine.models.ledger import Ledger
-from engine.turn.engine import Engine
-from engine.types import Conversation, Turn
+from engine import Conversation, Engine, Ledger, Turn
 from evaluation.facilitating.holding import Holding, Written, marks_of
 from evaluation.facilitating.journal import Journal
 from evaluation.facilitating.spending import Spending

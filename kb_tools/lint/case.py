@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import date
 
-from engine.knowledge.sheet import Sheet
-from engine.knowledge.source import Source
+from engine import Sheet, Source
 from kb_tools.lint.finding import LintFinding, Severity
 from kb_tools.lint.limits import LintLimits
 

@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from engine.knowledge.base import KnowledgeBase, read_manifest
-from engine.knowledge.dangers import DANGERS_FILE, Dangers, KnownDanger, conflicting_dangers, read_dangers
-from engine.knowledge.directives import DirectiveKind
-from engine.knowledge.section import stretches
-from engine.language.text import grade, words
+from engine import (
+    DANGERS_FILE,
+    Dangers,
+    DirectiveKind,
+    KnowledgeBase,
+    KnownDanger,
+    conflicting_dangers,
+    grade,
+    read_dangers,
+    read_manifest,
+    stretches,
+    words,
+)
 from kb_tools.lint.case import LintedCase
 from kb_tools.lint.finding import LintFinding, Severity
 from kb_tools.lint.limits import LintLimits

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 
-from engine.exceptions import ConfigurationError
+from engine import ConfigurationError
 
 
 class Severity(StrEnum):

@@ -7,8 +7,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from engine.files import read_yaml
-from engine.settings import Strict
+from engine import Strict, read_yaml
 
 Count = Annotated[int, Field(ge=0)]
 Word = Annotated[str, Field(pattern=r"\w")]

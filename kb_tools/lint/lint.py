@@ -13,13 +13,23 @@ from datetime import date
 from pathlib import Path
 from statistics import fmean
 
-from engine.exceptions import KnowledgeBaseError
-from engine.files import line_of, read_text
-from engine.knowledge.base import KnowledgeBase, Manifest, dead_links, scan_knowledge
-from engine.knowledge.belongings import belongs, texts_of
-from engine.knowledge.sheet import Sheet, sheet_of
-from engine.knowledge.source import Source, assemble
-from engine.language.text import grade, words
+from engine import (
+    KnowledgeBase,
+    KnowledgeBaseError,
+    Manifest,
+    Sheet,
+    Source,
+    assemble,
+    belongs,
+    dead_links,
+    grade,
+    line_of,
+    read_text,
+    scan_knowledge,
+    sheet_of,
+    texts_of,
+    words,
+)
 from kb_tools.lint.case import LintedCase
 from kb_tools.lint.danger_checks import differing_dangers, emergency_first, table_of_dangers
 from kb_tools.lint.finding import LintFinding, Severity

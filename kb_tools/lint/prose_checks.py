@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from engine.language.text import fold, grade, words
+from engine import fold, grade, words
 from kb_tools.lint.case import Check, LintedCase
 from kb_tools.lint.finding import LintFinding
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from rapidfuzz import fuzz, process
 
-from engine.language.text import STOP_WORDS, words
+from engine import STOP_WORDS, words
 from kb_tools.lint.case import Check, LintedCase
 from kb_tools.lint.finding import LintFinding
 from kb_tools.lint.limits import LintLimits

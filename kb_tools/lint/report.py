@@ -8,9 +8,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from engine.exceptions import ConfigurationError
-from engine.knowledge.belongings import belongs
-from engine.language.synonyms import Synonyms
+from engine import ConfigurationError, Synonyms, belongs
 from kb_tools.lint.finding import LintFinding
 from kb_tools.lint.limits import LintLimits
 from kb_tools.lint.lint import LintReport, lint

@@ -15,11 +15,20 @@ from itertools import combinations
 
 from rapidfuzz import fuzz
 
-from engine.knowledge.base import KnowledgeBase
-from engine.knowledge.dangers import Dangers, HowFast, KnownDanger
-from engine.knowledge.directives import danger_lines
-from engine.knowledge.section import Stretch, stretches
-from engine.language.text import STOP_WORDS, sentences, stem, stems, words
+from engine import (
+    STOP_WORDS,
+    Dangers,
+    HowFast,
+    KnowledgeBase,
+    KnownDanger,
+    Stretch,
+    danger_lines,
+    sentences,
+    stem,
+    stems,
+    stretches,
+    words,
+)
 from kb_tools.lint.case import LintedCase
 from kb_tools.lint.danger_checks import entry_fault
 from kb_tools.lint.finding import LintFinding

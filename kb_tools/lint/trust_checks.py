@@ -7,12 +7,18 @@ from collections.abc import Iterator
 from datetime import date, timedelta
 from pathlib import Path
 
-from engine.exceptions import KnowledgeBaseError
-from engine.files import line_of, read_text, read_yaml
-from engine.knowledge.base import MEDIA_LIST, KnowledgeBase, MediaEntry
-from engine.knowledge.belongings import belongs
-from engine.knowledge.directives import DirectiveKind
-from engine.language.text import squash
+from engine import (
+    MEDIA_LIST,
+    DirectiveKind,
+    KnowledgeBase,
+    KnowledgeBaseError,
+    MediaEntry,
+    belongs,
+    line_of,
+    read_text,
+    read_yaml,
+    squash,
+)
 from kb_tools.lint.case import Check, LintedCase
 from kb_tools.lint.finding import LintFinding, Severity
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from engine.language.text import clean, words
+from engine import clean, words
 
 Kind = Literal["heading", "paragraph", "item"]
 

@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 
 import yaml
 
-from engine.language.text import fold, sentences
-from engine.stakes import Stakes
+from engine import Stakes, fold, sentences
 from kb_tools.manual.blocks import Block
 from kb_tools.manual.sections import Section
 

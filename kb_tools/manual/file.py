@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from engine.exceptions import ConfigurationError
-from engine.files import read_text
+from engine import ConfigurationError, read_text
 from kb_tools.manual.blocks import Document, tidy
 from kb_tools.manual.markdown import markdown_blocks, markdown_title
 from kb_tools.manual.pdf import read_pdf

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import yaml
 
-from engine.exceptions import ConfigurationError
-from engine.knowledge.base import scan_knowledge
+from engine import ConfigurationError, scan_knowledge
 from kb_tools.manual.drafts import SourceDraft
 
 

@@ -7,10 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from engine.exceptions import ConfigurationError
-from engine.models.calling import PromptedModel
-from engine.settings import Budget
-from engine.stakes import Stakes
+from engine import Budget, ConfigurationError, PromptedModel, Stakes
 from kb_tools.manual.drafts import SourceDraft, draft_all, slug
 from kb_tools.manual.file import read_documents
 from kb_tools.manual.folder import check_free, write_folder

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.language.text import words
+from engine import words
 
 ENGLISH, UNKNOWN = "en", "und"
 SURE = 0.5

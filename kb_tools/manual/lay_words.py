@@ -7,10 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from pydantic import BaseModel, Field
 
-from engine.exceptions import ModelError, ModelMisconfigured
-from engine.models.calling import PromptedModel
-from engine.models.ledger import Ledger
-from engine.settings import Budget
+from engine import Budget, Ledger, ModelError, ModelMisconfigured, PromptedModel
 from kb_tools.manual.blocks import plain
 from kb_tools.manual.drafts import LONGEST_LINE, MOST_LINES, SourceDraft, with_lay_words
 

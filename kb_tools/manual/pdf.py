@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from engine.exceptions import ConfigurationError
-from engine.language.text import words
+from engine import ConfigurationError, words
 from kb_tools.manual.blocks import Block, Document
 from kb_tools.manual.plain_text import LONGEST_HEADING, plain_blocks
 from kb_tools.progress import Progress

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from engine.language.text import words
+from engine import words
 from kb_tools.manual.blocks import Block
 from kb_tools.manual.markdown import markdown_blocks
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from engine.language.text import sentences
+from engine import sentences
 from kb_tools.manual.blocks import Block, Document
 
 MOST = 500
