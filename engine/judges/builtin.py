@@ -17,7 +17,7 @@ from engine.judges.protocol import ROLE_AND_TONE, SOURCE_FIDELITY, UNSUPPORTED_C
 from engine.judges.reading import Phrases, Purpose, Read, Reading, content_count, read
 from engine.judges.support import SourceIndex
 from engine.judges.tone import ToneHead
-from engine.language.text import squash, words
+from engine.language.text import fold, squash, words
 from engine.models.ledger import Ledger
 from engine.types import Decision, Tier, Verdict, worst
 
@@ -123,6 +123,8 @@ class BuiltinRoleAndTone:
         own = [one for one in reading.sentences if not self._is_the_sources(one, index)]
         if len(own) < len(reading.sentences) and not any(one.claim for one in own):
             own = []  # beside a quotation, an offer or a question is no more than that
+        if all(_says_little(one) for one in own):
+            own = []  # a short question with words to choose from, as in a poll, has no tone that could be weighed
         told = [one.sentence.text for one in reading.sentences if Purpose.DIRECTIVE in one.purposes]
         if told:
             return self._against(told, Decision.REJECT, "It holds words that are not for a reader.")
@@ -149,6 +151,11 @@ class BuiltinRoleAndTone:
             explanation=explanation,
             sentences=tuple(dict.fromkeys(sentences)),
         )
+
+
+def _says_little(one: Read) -> bool:
+    short = content_count(fold(one.sentence.text)) < _SAYS_MUCH
+    return short and (one.sentence.item or Purpose.QUESTION in one.purposes)
 
 
 def _departing(case: Case, texts: list[str]) -> Iterator[Objection]:
