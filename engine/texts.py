@@ -69,6 +69,7 @@ class Texts(Strict):
     greeting: str
     thanks: str
     farewell: str
+    all_right: str
     insult: str
     about: str
     ask_first: str

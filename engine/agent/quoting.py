@@ -64,6 +64,8 @@ class QuotingAgent:
             return self._quote(task, [asked])
         if agrees(task.message, (*self.texts.agreeing, self.texts.wishes["more"])) and self._cited(task):
             return self._next_part(task)
+        if agrees(task.message, self.texts.refusing):  # read with what was said before, it would be answered with that
+            return Draft(reply=self.texts.all_right, fixed=True)
         scores = {hit.source: hit.score for hit in task.suggested}
         found = [one for one in task.sources if one.id in scores]
         return self._answer(task, found, scores) if found else self._decline(task)

@@ -633,6 +633,11 @@ async def until(condition: Callable[[], bool]) -> None:
             await asyncio.sleep(0.02)
 
 
+def as_in_a_terminal() -> None:
+    """Ctrl-C has its usual meaning, which a shell takes away from what runs in its background, these tests included."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 async def test_ctrl_c_ends_a_turn_and_a_second_one_the_chat() -> None:
     """Ctrl-C in the middle of a turn stops that turn and keeps the chat; a second one leaves it; neither is a traceback."""
     async with OpenAIServer([fake.stall()]) as server:
@@ -644,6 +649,7 @@ async def test_ctrl_c_ends_a_turn_and_a_second_one_the_chat() -> None:
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
+            preexec_fn=as_in_a_terminal,
         )
         assert process.stdin is not None
         try:
@@ -677,6 +683,7 @@ async def test_ctrl_c_while_waiting_leaves_at_once() -> None:
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
+        preexec_fn=as_in_a_terminal,
     )
     assert process.stdout is not None
     try:

@@ -85,3 +85,10 @@ async def test_somebody_who_may_tell_of_danger_gets_no_passage_that_talks_past_t
     turn = await shipped.respond(shipped.start(), message)
     assert turn.help is Help.QUESTION
     assert turn.reply.citations == () and "doctor" in turn.reply.text and "symptoms" not in turn.reply.text
+
+
+async def test_a_no_is_taken_as_a_no(shipped: Engine) -> None:
+    """Nobody who has told of a belief, and then only says no, is given the text on delusions."""
+    told = await shipped.respond(shipped.start(), "my neighbour has a camera and they know my thoughts")
+    turn = await shipped.respond(told.conversation, "no")
+    assert turn.reply.citations == () and "All right" in turn.reply.text
