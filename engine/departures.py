@@ -12,9 +12,9 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from functools import lru_cache
 
 from engine.language.text import fold, sentences, squash, words
+from engine.memo import once_a_turn
 
 NUMBER_WORDS = {
     "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10,
@@ -113,7 +113,7 @@ class Quantity:
         return abs(self.value - other) <= (1 if self.kind == "share" else 1e-6)
 
 
-@lru_cache(maxsize=512)
+@once_a_turn
 def _given(text: str) -> tuple[Quantity, ...]:
     """What a text of the knowledge base gives, in figures or in words."""
     return (*quantities(text), *_implied(fold(text)))
@@ -217,7 +217,7 @@ def _spelt_out(said: Iterable[str]) -> Iterator[str]:
             yield word.removeprefix("n'")
 
 
-@lru_cache(maxsize=64)
+@once_a_turn
 def _lines(text: str) -> tuple[_Line, ...]:
     """The sentences of a text of the knowledge base that are told as true; questions, myths and what others say are not."""
     found, myths = [], False
@@ -275,6 +275,6 @@ def false_quotations(reply: str, known: Iterable[str]) -> Iterator[str]:
             yield match[1]
 
 
-@lru_cache(maxsize=512)
+@once_a_turn
 def _squashed(text: str) -> str:
     return squash(text)
