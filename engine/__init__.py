@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from engine.agent.builtin import QuotingAgent
     from engine.agent.llm import AGENT_GIVEN, LlmAgent
     from engine.agent.passages import PassageRanking
     from engine.agent.protocol import Agent, AgentTask
-    from engine.agent.quoting import QuotingAgent
     from engine.agent.smalltalk import topic_list
     from engine.exceptions import (
         CafiError,
@@ -92,7 +92,7 @@ if TYPE_CHECKING:
     from engine.retrieval.embedding import EmbeddedSources, Embedder
     from engine.retrieval.fusion import EVIDENCE_NAMES
     from engine.retrieval.protocol import Hit, Retriever
-    from engine.retrieval.scoring import Component
+    from engine.retrieval.scorer import Component
     from engine.retrieval.search import Explanation, PartExplanation, Search
     from engine.rules import RuleBook
     from engine.settings import AssistantSettings, Budget, Limits, ModelSettings, Price, Reflection, Strict

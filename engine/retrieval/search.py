@@ -16,12 +16,12 @@ from engine.language.text import words
 from engine.language.vectors import WordVectors
 from engine.memo import one_turn
 from engine.retrieval.index import Index, build
-from engine.retrieval.meaning import Meaning
 from engine.retrieval.protocol import Hit, Retriever
 from engine.retrieval.questions import Part, split
-from engine.retrieval.scoring import Component, Ranking, Scorer
+from engine.retrieval.scorer import Component, Ranking, Scorer
+from engine.retrieval.similarity import Meaning
 from engine.retrieval.terms import Reader, Unit, group_of
-from engine.retrieval.weighing import Weigher, Weighted
+from engine.retrieval.weights import Weigher, Weighted
 
 THRESHOLD, BY_WORDS_ALONE = 0.38, 0.27
 """A score below this means that nothing fits; calibrated on lay questions to two knowledge bases."""

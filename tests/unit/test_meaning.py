@@ -15,8 +15,8 @@ from engine.language.synonyms import Synonyms
 from engine.language.text import words
 from engine.language.vectors import load_vectors
 from engine.retrieval.fusion import EVIDENCE_NAMES, Evidence, scores
-from engine.retrieval.meaning import Meaning
 from engine.retrieval.search import Search
+from engine.retrieval.similarity import Meaning
 
 CONFIG = Path(__file__).parents[2] / "config"
 SHARED = Synonyms.load(CONFIG / "synonyms" / "en.yaml")

@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.retrieval.fusion import BY_WORDS, EVIDENCE_NAMES, Evidence, scores
-from engine.retrieval.holding import Floats, Held, Holdings
 from engine.retrieval.index import Index
-from engine.retrieval.meaning import Likeness, Meaning
-from engine.retrieval.weighing import Weighted
+from engine.retrieval.occurrences import Floats, Held, Holdings
+from engine.retrieval.similarity import Likeness, Meaning
+from engine.retrieval.weights import Weighted
 
 LINE_SHARE, COVER_SHARE, BM25_SHARE = 0.39, 0.39, 0.22
 BY_COVER = 0.8

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from engine.retrieval.index import Index, Postings
 from engine.retrieval.terms import Alternative
-from engine.retrieval.weighing import MOST_WORDS, Weighted
+from engine.retrieval.weights import MOST_WORDS, Weighted
 
 BODY, ONLY_IN_BODIES = 0.8, 1.0
 """How much a word in a body counts beside one in a head, and one that no head has."""
