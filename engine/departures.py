@@ -184,7 +184,7 @@ def foreign_quantities(reply: str, cited: Iterable[str], told: Iterable[str] = (
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class _Line:
+class _BareSentence:
     """A sentence as bare words, and before each of them (and at the end) how often something is denied."""
 
     text: str
@@ -192,7 +192,7 @@ class _Line:
     denials: tuple[int, ...]
 
     @classmethod
-    def of(cls, sentence: str) -> _Line:
+    def of(cls, sentence: str) -> _BareSentence:
         bare, denials, pending = [], [], 0
         for word in _spelt_out(words(_PARTICLE.sub("", sentence))):
             if word in _NEGATORS:
@@ -218,7 +218,7 @@ def _spelt_out(said: Iterable[str]) -> Iterator[str]:
 
 
 @once_a_turn
-def _lines(text: str) -> tuple[_Line, ...]:
+def _lines(text: str) -> tuple[_BareSentence, ...]:
     """The sentences of a text of the knowledge base that are told as true; questions, myths and what others say are not."""
     found, myths = [], False
     for block in text.split("\n"):
@@ -226,7 +226,7 @@ def _lines(text: str) -> tuple[_Line, ...]:
             myths = bool(_MYTH.search(fold(block)))
         elif not myths:
             found += [one for one in sentences(block) if _tells(one)]
-    return tuple(_Line.of(one) for one in found)
+    return tuple(_BareSentence.of(one) for one in found)
 
 
 def _tells(sentence: str) -> bool:
@@ -237,7 +237,7 @@ def turned_sentences(reply: str, cited: Iterable[str]) -> Iterator[tuple[str, st
     """The sentences of a reply that are a cited one with its meaning turned round, each with that one."""
     lines = [line for text in cited for line in _lines(text)]
     for sentence in sentences(reply):
-        mine = _Line.of(sentence)
+        mine = _BareSentence.of(sentence)
         if len(mine.bare) < _SHORTEST or not _tells(sentence):
             continue
         near = [(line, turned) for line in lines if (turned := _turned(mine, line)) is not None]
@@ -245,7 +245,7 @@ def turned_sentences(reply: str, cited: Iterable[str]) -> Iterator[tuple[str, st
             yield sentence, near[0][0].text
 
 
-def _turned(mine: _Line, theirs: _Line) -> bool | None:
+def _turned(mine: _BareSentence, theirs: _BareSentence) -> bool | None:
     """Whether a near copy says the reverse; None where it is none."""
     size, many = len(mine.bare), sum(mine.denials)
     for start in range(len(theirs.bare) - size + 1):

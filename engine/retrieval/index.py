@@ -15,7 +15,7 @@ from engine.knowledge.base import KnowledgeBase
 from engine.knowledge.source import Source
 from engine.language.text import words
 from engine.retrieval.bm25 import Bm25
-from engine.retrieval.terms import RELATED, Alternative, Reader, Unit
+from engine.retrieval.terms import RELATED, Alternative, TermReader, Unit
 
 FIELD_WEIGHTS = {"title": 6.0, "summary": 4.0, "questions": 4.0, "said": 2.0, "body": 1.0}
 """BM25 weights of the columns."""
@@ -34,7 +34,7 @@ Postings = dict[str, dict[int, float]]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Line:
+class IndexedLine:
     """A title, a summary bullet or a question, read into units; `weight` is their sum of importance."""
 
     source: int
@@ -53,7 +53,7 @@ class Index:
     line_postings: dict[str, dict[int, list[int]]] = field(repr=False)
     vocabulary: Counter[str] = field(repr=False)
     bm25: Bm25 = field(repr=False)
-    lines: list[Line] = field(default_factory=list, repr=False)
+    lines: list[IndexedLine] = field(default_factory=list, repr=False)
 
     def known(self, tokens: Iterable[str]) -> list[str]:
         """Those of the tokens that some source has, each once."""
@@ -114,7 +114,7 @@ class Index:
 class _Builder:
     """Collects postings source by source; lines are weighed last, when it is known how rare each word is."""
 
-    def __init__(self, reader: Reader) -> None:
+    def __init__(self, reader: TermReader) -> None:
         self.reader = reader
         self.said = reader.synonyms.said
         self.head: Postings = {}
@@ -176,7 +176,7 @@ class _Builder:
                 if unit.alternatives not in known:
                     known[unit.alternatives] = max(index.importance(unit))
             weight = sum(known[unit.alternatives] for unit in units)
-            index.lines.append(Line(source=number, kind=kind, text=text, weight=weight))
+            index.lines.append(IndexedLine(source=number, kind=kind, text=text, weight=weight))
         return index
 
 
@@ -189,7 +189,7 @@ def _weighted(columns: Mapping[str, Sequence[str]]) -> dict[str, float]:
     return found
 
 
-def build(base: KnowledgeBase, reader: Reader) -> Index:
+def build(base: KnowledgeBase, reader: TermReader) -> Index:
     """Index a knowledge base; directives stay out of it."""
     builder = _Builder(reader)
     for number, source in enumerate(base.sources.values()):

@@ -19,7 +19,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Held:
+class UnitOccurrences:
     """`strengths`: how much each source has of a unit. `lines` have it whole, and `shares` is what it counts there."""
 
     strengths: Floats
@@ -29,15 +29,15 @@ class Held:
     """What the index may know of it, in the order of its alternatives."""
 
 
-class Holdings:
+class Occurrences:
     """Looks units up in an index. Only those are remembered that some source has: words of the knowledge base."""
 
     def __init__(self, index: Index) -> None:
         self.index = index
-        self._known: dict[tuple[str, ...], Held] = {}
+        self._known: dict[tuple[str, ...], UnitOccurrences] = {}
 
-    def of(self, one: Weighted) -> Held:
-        """What is held of a unit."""
+    def of(self, one: Weighted) -> UnitOccurrences:
+        """Where a unit occurs."""
         found = self._known.get(one.unit.words)
         if found is None:
             found = self._look_up(one)
@@ -47,7 +47,7 @@ class Holdings:
                 self._known[one.unit.words] = found
         return found
 
-    def _look_up(self, one: Weighted) -> Held:
+    def _look_up(self, one: Weighted) -> UnitOccurrences:
         alternatives = one.unit.alternatives
         strengths = np.zeros(len(self.index.ids))
         in_body = one.body * (BODY if one.head else ONLY_IN_BODIES)
@@ -55,7 +55,7 @@ class Holdings:
             if importance:
                 _strengthen(strengths, alternatives, postings, importance)
         lines = _lines(alternatives, self.index.line_postings)
-        return Held(
+        return UnitOccurrences(
             strengths=strengths,
             lines=np.fromiter(lines, dtype=np.intp, count=len(lines)),
             shares=np.array([share * one.weight for share in lines.values()]),

@@ -62,7 +62,7 @@ _BACK_POINTING = frozenset(("it", "this", "that", "them", "these", "those", "its
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Part:
+class QuestionPart:
     """One thing a message asks or says. `context` is what it points back to and is searched with it."""
 
     text: str
@@ -84,12 +84,12 @@ def count_content(text: str) -> int:
     return len(content_words(text))
 
 
-def split(message: str, subjects: Subjects = count_content) -> tuple[Part, ...]:
+def split(message: str, subjects: Subjects = count_content) -> tuple[QuestionPart, ...]:
     """The parts of a message in order; one part when it asks one thing, none when it has no words.
 
     What has no subject of its own belongs to what was said before it.
     """
-    parts: list[Part] = []
+    parts: list[QuestionPart] = []
     for sentence in sentences(message):
         for text, asked in _pieces(sentence, subjects):
             if not words(text):
@@ -97,10 +97,10 @@ def split(message: str, subjects: Subjects = count_content) -> tuple[Part, ...]:
             if not parts or subjects(text):
                 points_back = asked and bool(parts) and not _BACK_POINTING.isdisjoint(words(text))
                 context = parts[-1].text if points_back and subjects(text) < 2 else ""
-                parts.append(Part(text=text, asks=asked, context=context))
+                parts.append(QuestionPart(text=text, asks=asked, context=context))
             else:  # "what can I do?" asks about what was said before it
                 last = parts[-1]
-                parts[-1] = Part(text=f"{last.text} {text}", asks=last.asks or asked, context=last.context)
+                parts[-1] = QuestionPart(text=f"{last.text} {text}", asks=last.asks or asked, context=last.context)
     if len(parts) > 1 and not subjects(parts[0].text):  # "hi there", "one question"
         parts = parts[1:]
     return tuple(parts[:MOST_PARTS])

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from engine.retrieval.fusion import BY_WORDS, EVIDENCE_NAMES, Evidence, scores
 from engine.retrieval.index import Index
-from engine.retrieval.occurrences import Floats, Held, Holdings
+from engine.retrieval.occurrences import Floats, Occurrences, UnitOccurrences
 from engine.retrieval.similarity import Likeness, Meaning
 from engine.retrieval.weights import Weighted
 
@@ -58,7 +58,7 @@ class Ranking:
 
     index: Index
     weighted: tuple[Weighted, ...] = ()
-    held: tuple[Held, ...] = ()
+    occurrences: tuple[UnitOccurrences, ...] = ()
     numbers: tuple[int, ...] = ()
     scores: tuple[float, ...] = ()
     rows: Sequence[Sequence[float]] = ()
@@ -76,8 +76,8 @@ class Ranking:
         number = self.numbers[place]
         return tuple(
             one.unit.text
-            for one, held in zip(self.weighted, self.held, strict=True)
-            if not one.unit.filler and (strength := held.strengths[number]) and strength >= least * one.weight
+            for one, occurrences in zip(self.weighted, self.occurrences, strict=True)
+            if not one.unit.filler and (strength := occurrences.strengths[number]) and strength >= least * one.weight
         )
 
     def strongly(self, place: int) -> tuple[str, ...]:
@@ -114,7 +114,7 @@ class Scorer:
 
     def __init__(self, index: Index, meaning: Meaning | None) -> None:
         self.index, self.meaning = index, meaning
-        self._holdings = Holdings(index)
+        self._occurrences = Occurrences(index)
 
     def rank(self, weighted: Sequence[Weighted], words: Sequence[str]) -> Ranking:
         """Every source that has or means anything of the units, best first; nothing where all units say nothing.
@@ -125,13 +125,13 @@ class Scorer:
         if not total or all(one.unit.filler for one in weighted):
             return Ranking(index=self.index)
         likeness = self.meaning.likeness(words) if self.meaning else None
-        held = tuple(map(self._holdings.of, weighted))
-        candidates = self._candidates(held, likeness)
+        occurrences = tuple(map(self._occurrences.of, weighted))
+        candidates = self._candidates(occurrences, likeness)
         if not candidates:
             return Ranking(index=self.index)
         numbers = np.fromiter(candidates, dtype=np.intp, count=len(candidates))
-        lines = self._lines(held, total)
-        rows = self._evidence(weighted, held, lines, np.array(list(candidates.values())), numbers, total)
+        lines = self._lines(occurrences, total)
+        rows = self._evidence(weighted, occurrences, lines, np.array(list(candidates.values())), numbers, total)
         if likeness is not None:
             rows[:, BY_WORDS:] = likeness.rows[numbers]
         found = rows[:, 0] if self.meaning is None else scores(rows)
@@ -139,17 +139,17 @@ class Scorer:
         return Ranking(
             index=self.index,
             weighted=tuple(weighted),
-            held=held,
+            occurrences=occurrences,
             numbers=tuple(numbers[places].tolist()),
             scores=tuple(found[places].tolist()),
             rows=rows[places].tolist(),
             lines=lines,
         )
 
-    def _candidates(self, held: Sequence[Held], likeness: Likeness | None) -> dict[int, float]:
+    def _candidates(self, occurrences: Sequence[UnitOccurrences], likeness: Likeness | None) -> dict[int, float]:
         """The sources to weigh, with their BM25: those that have any of the words and those nearest by meaning."""
         near = likeness.nearest(NEAREST) if likeness else ()
-        return dict.fromkeys(near, 0.0) | self.index.ranked(token for one in held for token in one.tokens)
+        return dict.fromkeys(near, 0.0) | self.index.ranked(token for one in occurrences for token in one.tokens)
 
     def rank_left_over(self, weighted: Sequence[Weighted], ranking: Ranking) -> Ranking:
         """The ranking for those subjects of a part that its best source says nothing much about."""
@@ -164,14 +164,14 @@ class Scorer:
     def _evidence(
         self,
         weighted: Sequence[Weighted],
-        held: Sequence[Held],
+        occurrences: Sequence[UnitOccurrences],
         lines: Floats,
         bm25: Floats,
         numbers: NDArray[np.intp],
         total: float,
     ) -> Floats:
         """One row of `Evidence` a source; what meaning shows is left at 0."""
-        cover, subject = self._covers(weighted, held, numbers, total)
+        cover, subject = self._covers(weighted, occurrences, numbers, total)
         own = _own_share(weighted)
         line = np.maximum.reduceat(lines, self.index.line_starts)[numbers]
         likeness = np.minimum(1.0, np.maximum(line, BY_COVER * cover))
@@ -187,21 +187,25 @@ class Scorer:
         return rows
 
     def _covers(
-        self, weighted: Sequence[Weighted], held: Sequence[Held], numbers: NDArray[np.intp], total: float
+        self,
+        weighted: Sequence[Weighted],
+        occurrences: Sequence[UnitOccurrences],
+        numbers: NDArray[np.intp],
+        total: float,
     ) -> tuple[Floats, Floats]:
         """How much of the weight of the units each source has, and how much of it is of subjects."""
         cover, subject = np.zeros(len(self.index.ids)), np.zeros(len(self.index.ids))
-        for one, has in zip(weighted, held, strict=True):
+        for one, has in zip(weighted, occurrences, strict=True):
             cover = np.minimum(1.0, cover + has.strengths / total)
             if one.is_subject:
                 subject += has.strengths
         return cover[numbers], subject[numbers]
 
-    def _lines(self, held: Sequence[Held], total: float) -> Floats:
+    def _lines(self, occurrences: Sequence[UnitOccurrences], total: float) -> Floats:
         """How like the units each line of the index is."""
         weights = self.index.line_weights
         shared = np.zeros(len(weights))
-        for has in held:
+        for has in occurrences:
             shared[has.lines] += has.shares
         outweighed = np.sqrt(total * np.maximum(weights, shared))
         # A line that has nothing of the units may weigh nothing itself.

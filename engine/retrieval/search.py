@@ -17,10 +17,10 @@ from engine.language.vectors import WordVectors
 from engine.memo import one_turn
 from engine.retrieval.index import Index, build
 from engine.retrieval.protocol import Hit, Retriever
-from engine.retrieval.questions import Part, split
+from engine.retrieval.questions import QuestionPart, split
 from engine.retrieval.scorer import Component, Ranking, Scorer
 from engine.retrieval.similarity import Meaning
-from engine.retrieval.terms import Reader, Unit, group_of
+from engine.retrieval.terms import TermReader, Unit, group_of
 from engine.retrieval.weights import Weigher, Weighted
 
 THRESHOLD, BY_WORDS_ALONE = 0.38, 0.27
@@ -71,7 +71,7 @@ class Explanation:
 class _Searched:
     """A part as it was searched; what explains it is put together only where somebody asks."""
 
-    part: Part
+    part: QuestionPart
     corrected: Mapping[str, str]
     units: Sequence[Unit]
     weighted: Sequence[Weighted]
@@ -85,7 +85,7 @@ class Search(Retriever):
     def __init__(
         self,
         index: Index,
-        reader: Reader,
+        reader: TermReader,
         spelling: Spelling,
         *,
         meaning: Meaning | None = None,
@@ -106,7 +106,7 @@ class Search(Retriever):
         """
         used, own = synonyms or Synonyms(), knowledge_base.folder / "synonyms.yaml"
         used = used.joined_with(Synonyms.load(own)) if belongs(own, knowledge_base.folder) else used
-        reader = Reader(used)
+        reader = TermReader(used)
         with _no_collection():
             index = build(knowledge_base, reader)
             meaning = None if vectors is None else Meaning.build(knowledge_base, vectors, used.said)
@@ -128,13 +128,13 @@ class Search(Retriever):
             question=question, parts=tuple(map(self._explained, searched)), hits=self._merge(parts, searched)
         )
 
-    def _searched(self, question: str) -> tuple[tuple[Part, ...], list[_Searched]]:
+    def _searched(self, question: str) -> tuple[tuple[QuestionPart, ...], list[_Searched]]:
         """The parts of a question, and how each was searched; the whole comes last, where it has several."""
         text = question[:LONGEST]
         parts = split(text, self._subjects)
         searched = [self._search_part(part) for part in parts]
         if len(parts) > 1:
-            searched.append(self._search_part(Part(text=text, asks=True)))
+            searched.append(self._search_part(QuestionPart(text=text, asks=True)))
         return parts, searched
 
     def _subjects(self, text: str) -> int:
@@ -142,7 +142,7 @@ class Search(Retriever):
         units = self.reader.units(self.reader.read(words(text)))
         return sum(2 if unit.topical else 1 for unit in units if not unit.filler)
 
-    def _search_part(self, part: Part) -> _Searched:
+    def _search_part(self, part: QuestionPart) -> _Searched:
         found = words(_SPELT_OUT.sub(_joined, f"{part.context} {part.text}"))
         odd = [word for word in dict.fromkeys(found) if not self.spelling.is_right(word)][:MOST_ODD]
         corrected = {word: right for word in odd if (right := self.spelling.correct(word)) != word}
@@ -169,7 +169,7 @@ class Search(Retriever):
             left_over=tuple(one.left_over.components()),
         )
 
-    def _merge(self, parts: Sequence[Part], searched: Sequence[_Searched]) -> tuple[Hit, ...]:
+    def _merge(self, parts: Sequence[QuestionPart], searched: Sequence[_Searched]) -> tuple[Hit, ...]:
         """The best of every part first, then the rest; scores are lowered where that keeps them in order."""
         best: dict[str, Hit] = {}
         leaders: dict[str, None] = {}
@@ -221,7 +221,7 @@ def _no_collection() -> Iterator[None]:
             gc.enable()
 
 
-def _share(parts: Sequence[Part], number: int) -> float:
+def _share(parts: Sequence[QuestionPart], number: int) -> float:
     """How much of its scores a part's ranking keeps; the one after the last part is the whole message's."""
     if number >= len(parts):
         return WHOLE

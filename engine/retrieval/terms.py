@@ -60,7 +60,7 @@ class Unit:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Reading:
+class AnalysedText:
     """A text as read: its folded words, their stems, and the synonym terms among them."""
 
     words: tuple[str, ...]
@@ -68,26 +68,26 @@ class Reading:
     matches: tuple[Match, ...]
 
 
-class Reader:
+class TermReader:
     """Reads texts into stems, group tokens and units under one set of synonyms."""
 
     def __init__(self, synonyms: Synonyms) -> None:
         self.synonyms = synonyms
         self._words = once_a_turn(lambda: dict[str, Unit | None]())
 
-    def read(self, found: Sequence[str]) -> Reading:
+    def read(self, found: Sequence[str]) -> AnalysedText:
         """Read a text given as folded words."""
         stemmed = tuple(map(stem, found))
-        return Reading(words=tuple(found), stems=stemmed, matches=tuple(self.synonyms.matches(stemmed)))
+        return AnalysedText(words=tuple(found), stems=stemmed, matches=tuple(self.synonyms.matches(stemmed)))
 
-    def index_tokens(self, reading: Reading) -> list[str]:
+    def index_tokens(self, reading: AnalysedText) -> list[str]:
         """What an index holds of a text: the stems of its content words and its synonym groups."""
         pairs = zip(reading.stems, reading.words, strict=True)
         kept = [one for one, word in pairs if word not in STOP_WORDS]
         kept += [group_token(number) for match in reading.matches for number in match.groups]
         return kept
 
-    def units(self, reading: Reading) -> tuple[Unit, ...]:
+    def units(self, reading: AnalysedText) -> tuple[Unit, ...]:
         """The units of a text; repeats are dropped."""
         units = []
         for start, end in _spans(len(reading.words), reading.matches):
@@ -96,13 +96,13 @@ class Reader:
                 units.append(unit)
         return tuple({unit.alternatives: unit for unit in units}.values())
 
-    def _word(self, reading: Reading, place: int) -> Unit | None:
+    def _word(self, reading: AnalysedText, place: int) -> Unit | None:
         word, known = reading.words[place], self._words()
         if word not in known:
             known[word] = self._phrase(reading, place, place + 1)
         return known[word]
 
-    def _phrase(self, reading: Reading, start: int, end: int) -> Unit | None:
+    def _phrase(self, reading: AnalysedText, start: int, end: int) -> Unit | None:
         inside = [one for one in reading.matches if start <= one.start and one.start + one.length <= end]
         groups = frozenset(number for match in inside for number in match.groups)
         words = reading.words[start:end]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from engine.language.spelling import SHORTEST, Spelling, ordinary_stems
 from engine.language.text import stem
 from engine.retrieval.index import Index
-from engine.retrieval.terms import Reader, Unit
+from engine.retrieval.terms import TermReader, Unit
 
 UNKNOWN_ORDINARY, UNKNOWN, ELSEWHERE = 0.3, 0.8, 1.0
 """What a word weighs that no source has: an everyday word, a strange one, one of another subject."""
@@ -43,7 +43,7 @@ class Weighted:
 class Weigher:
     """Weighs units against an index."""
 
-    def __init__(self, index: Index, reader: Reader, spelling: Spelling) -> None:
+    def __init__(self, index: Index, reader: TermReader, spelling: Spelling) -> None:
         self.index, self.spelling = index, spelling
         self._elsewhere = reader.synonyms.elsewhere
         self._everyday = ordinary_stems() - index.title_stems

@@ -264,6 +264,6 @@ def test_only_words_of_the_knowledge_base_are_remembered() -> None:
     """Between questions nothing is kept of a word that no source has, and a known word is looked up once."""
     search = Search.build(MADE, synonyms=SHARED)
     search.search("Does Quillbert Zzyxander hear voices?")
-    for known in (search._weigher._known, search._scorer._holdings._known):
+    for known in (search._weigher._known, search._scorer._occurrences._known):
         words = {word for row in known for word in row}
         assert "voices" in words and not words & {"quillbert", "zzyxander"}
