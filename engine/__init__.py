@@ -36,11 +36,11 @@ if TYPE_CHECKING:
     )
     from engine.files import line_of, parse_yaml, read_text, read_yaml
     from engine.judges.builtin import BuiltinRoleAndTone, BuiltinSourceFidelity, BuiltinUnsupportedClaims
+    from engine.judges.claims import Phrases as JudgePhrases
+    from engine.judges.claims import Purpose as SentencePurpose
+    from engine.judges.claims import read as read_reply
     from engine.judges.llm import JUDGE_GIVEN, LlmJudge
     from engine.judges.protocol import ROLE_AND_TONE, SOURCE_FIDELITY, UNSUPPORTED_CLAIMS, Case, Judge, applicable
-    from engine.judges.reading import Phrases as JudgePhrases
-    from engine.judges.reading import Purpose as SentencePurpose
-    from engine.judges.reading import read as read_reply
     from engine.judges.support import strange_words
     from engine.judges.tone import DOUBTFUL, HEADS, TONE, ToneHead
     from engine.knowledge.base import (
@@ -68,10 +68,10 @@ if TYPE_CHECKING:
     from engine.language.text import STOP_WORDS, clean, fold, grade, sentences, squash, stem, stems, words
     from engine.language.vectors import Floats, WordVectors, load_vectors, subject_lines, write_vectors
     from engine.memo import one_turn
-    from engine.models.calling import PromptedModel
     from engine.models.ledger import Ledger, ModelCall
     from engine.models.openai_embeddings import OpenAIEmbedder
     from engine.models.openai_model import OpenAIModel
+    from engine.models.prompted_model import PromptedModel
     from engine.models.protocol import ChatModel, Completion, Finish, Prompt
     from engine.models.scripted import ScriptedAnswer, ScriptedModel, UnreachableModel
     from engine.prompts import Prompts, PromptTemplate

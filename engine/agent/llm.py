@@ -10,8 +10,8 @@ from engine.agent.passages import PassageRanking
 from engine.agent.protocol import AgentTask
 from engine.knowledge.base import KnowledgeBase
 from engine.knowledge.source import Passage, Source
-from engine.models.calling import PromptedModel
 from engine.models.ledger import Ledger
+from engine.models.prompted_model import PromptedModel
 from engine.prompts import neutralise
 from engine.rules import RuleBook
 from engine.types import Basis, Draft, Message, Role, Wish

@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from engine.departures import NUMBER_WORDS, foreign_quantities, quantities, turned_sentences
+from engine.judges.claims import Phrases, Purpose, Read, Reading, content_count, read
 from engine.judges.protocol import ROLE_AND_TONE, SOURCE_FIDELITY, UNSUPPORTED_CLAIMS, Case
-from engine.judges.reading import Phrases, Purpose, Read, Reading, content_count, read
 from engine.judges.support import SourceIndex
 from engine.judges.tone import ToneHead
 from engine.language.text import fold, squash, words

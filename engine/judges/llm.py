@@ -15,8 +15,8 @@ from pydantic import BaseModel, ConfigDict
 from engine.exceptions import ModelError
 from engine.judges.protocol import Case
 from engine.language.text import sentences, squash
-from engine.models.calling import PromptedModel
 from engine.models.ledger import Ledger
+from engine.models.prompted_model import PromptedModel
 from engine.rules import Rule
 from engine.types import Decision, Role, Tier, Verdict
 

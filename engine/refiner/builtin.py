@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
+from engine.judges.claims import Phrases, Purpose, Reading, read
 from engine.judges.protocol import ROLE_AND_TONE, SOURCE_FIDELITY, UNSUPPORTED_CLAIMS, Case
-from engine.judges.reading import Phrases, Purpose, Reading, read
 from engine.judges.sentences import Sentence, split
 from engine.language.text import squash
 from engine.models.ledger import Ledger

@@ -8,8 +8,8 @@ from pydantic import BaseModel, ConfigDict
 
 from engine.judges.protocol import Case
 from engine.language.text import sentences
-from engine.models.calling import PromptedModel
 from engine.models.ledger import Ledger
+from engine.models.prompted_model import PromptedModel
 from engine.rules import RuleBook
 from engine.types import Basis, Decision, Draft, Role, Verdict
 

@@ -8,8 +8,8 @@ from pydantic import BaseModel, ConfigDict
 
 from engine.agent.passages import PassageRanking
 from engine.knowledge.source import Source
-from engine.models.calling import PromptedModel
 from engine.models.ledger import Ledger
+from engine.models.prompted_model import PromptedModel
 from engine.reflection.protocol import SPARED, Grades, NeedReflection
 from engine.retrieval.questions import split
 from engine.settings import AssistantSettings

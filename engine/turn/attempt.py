@@ -9,7 +9,7 @@ from engine.agent.protocol import AgentTask
 from engine.exceptions import ModelError, ModelOutputError
 from engine.knowledge.source import Source
 from engine.models.ledger import Ledger
-from engine.reflection.reflecting import Reflecting
+from engine.reflection.turn_reflections import Reflecting
 from engine.retrieval.embedding import DEPTH
 from engine.retrieval.protocol import Hit
 from engine.retrieval.questions import split

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pydantic import BaseModel, ConfigDict
 
 from engine.exceptions import ModelError
-from engine.models.calling import PromptedModel
 from engine.models.ledger import Ledger
+from engine.models.prompted_model import PromptedModel
 from engine.types import Kind, LayerResult, Message, Role, UrgencyLevel
 
 

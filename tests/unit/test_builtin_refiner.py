@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from engine.judges.claims import Phrases
 from engine.judges.protocol import ROLE_AND_TONE, SOURCE_FIDELITY, UNSUPPORTED_CLAIMS, Case
-from engine.judges.reading import Phrases
 from engine.models.ledger import Ledger
 from engine.refiner.builtin import BuiltinRefiner, Disclaimer, cut
 from engine.types import Basis, Decision, Draft, Tier, Verdict

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from engine.exceptions import ConfigurationError, ModelOutputError
-from engine.models.calling import PromptedModel
 from engine.models.ledger import Ledger
+from engine.models.prompted_model import PromptedModel
 from engine.models.scripted import ScriptedModel
 from engine.prompts import Prompts
 from engine.types import Message, Role

@@ -13,11 +13,11 @@ import pytest
 
 from bots.paths import data_root
 from engine.exceptions import ModelUnavailable
-from engine.judges.reading import Phrases
+from engine.judges.claims import Phrases
 from engine.judges.tone import ToneHead
 from engine.knowledge.base import KnowledgeBase
 from engine.language.text import squash
-from engine.models.calling import PromptedModel
+from engine.models.prompted_model import PromptedModel
 from engine.models.protocol import Prompt
 from engine.models.scripted import ScriptedAnswer, ScriptedModel
 from engine.prompts import Prompts

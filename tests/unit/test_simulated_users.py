@@ -167,7 +167,7 @@ def test_the_script_is_put_otherwise_where_the_last_reply_named_no_source() -> N
 def test_a_model_plays_a_persona_and_does_not_decide_when_a_referral_is_due() -> None:
     """The label of a message comes from the persona's moment; a want that does not exist counts as none."""
     model = scripted({"persona": [{"asks": "sleep", "message": "hm?"}, {"asks": "nonsense", "message": " help "}]})
-    from engine.models.calling import PromptedModel
+    from engine.models.prompted_model import PromptedModel
     from evaluation.simulating.players import GIVEN
 
     template = Prompts.load(ROOT / "prompts").get("persona").expect(GIVEN)
