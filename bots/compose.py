@@ -34,6 +34,7 @@ from engine import (
     Engine,
     Floor,
     Judge,
+    JudgePhrases,
     KnowledgeBase,
     PassageRanking,
     PhraseNeed,
@@ -61,7 +62,6 @@ from engine import (
     read_yaml,
     topic_list,
 )
-from engine import JudgePhrases as Phrases
 
 if TYPE_CHECKING:
     from engine import Prompts, PromptTemplate
@@ -181,9 +181,9 @@ class Application(Parts):
         return self.prompts.get("import_source").expect(GIVEN)
 
     @cached_property
-    def phrases(self) -> Phrases:
+    def phrases(self) -> JudgePhrases:
         """The phrases of the built-in judges."""
-        return Phrases.load(self.settings.config_folder / "judges" / "phrases.yaml")
+        return JudgePhrases.load(self.settings.config_folder / "judges" / "phrases.yaml")
 
     @cached_property
     def tone_head(self) -> ToneHead:

@@ -36,8 +36,7 @@ if TYPE_CHECKING:
     )
     from engine.files import line_of, parse_yaml, read_text, read_yaml
     from engine.judges.builtin import BuiltinRoleAndTone, BuiltinSourceFidelity, BuiltinUnsupportedClaims
-    from engine.judges.claims import Phrases as JudgePhrases
-    from engine.judges.claims import Purpose as SentencePurpose
+    from engine.judges.claims import JudgePhrases, SentencePurpose
     from engine.judges.claims import read as read_reply
     from engine.judges.llm import JUDGE_GIVEN, LlmJudge
     from engine.judges.protocol import ROLE_AND_TONE, SOURCE_FIDELITY, UNSUPPORTED_CLAIMS, Case, Judge, applicable

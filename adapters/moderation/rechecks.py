@@ -20,13 +20,13 @@ from engine import (
     Decision,
     Draft,
     Engine,
+    JudgePhrases,
     StageRecord,
     Verdict,
     sentences,
     strange_words,
     worst,
 )
-from engine import JudgePhrases as Phrases
 
 LONGEST_QUESTION = 150
 """Of a poll."""
@@ -39,7 +39,7 @@ class Recheck:
     """Checks texts of moderators against the assistants of an engine. `phrases`: of the built-in judges."""
 
     engine: Engine
-    phrases: Phrases
+    phrases: JudgePhrases
 
     async def edited(self, review: Review, words: str) -> tuple[str, ...]:
         """Why an edited reply cannot be shown; empty where it can."""

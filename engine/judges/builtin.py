@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from engine.departures import NUMBER_WORDS, foreign_quantities, quantities, turned_sentences
-from engine.judges.claims import Phrases, Purpose, Read, Reading, content_count, read
+from engine.judges.claims import JudgePhrases, ReadReply, ReadSentence, SentencePurpose, content_count, read
 from engine.judges.protocol import ROLE_AND_TONE, SOURCE_FIDELITY, UNSUPPORTED_CLAIMS, Case
 from engine.judges.support import SourceIndex
 from engine.judges.tone import ToneHead
@@ -48,7 +48,7 @@ class Objection:
 class BuiltinSourceFidelity:
     """Is every statement of a reply supported by the sources it cites, or honestly marked as unsupported?"""
 
-    phrases: Phrases
+    phrases: JudgePhrases
     head: ToneHead
     name: str = SOURCE_FIDELITY
 
@@ -59,7 +59,7 @@ class BuiltinSourceFidelity:
         objections = [*_departing(case, texts), *self._unsupported(reading, case, texts)]
         return _verdict(self.name, _unexcused(objections, reading, case), high_stakes=case.high_stakes)
 
-    def _unsupported(self, reading: Reading, case: Case, texts: list[str]) -> Iterator[Objection]:
+    def _unsupported(self, reading: ReadReply, case: Case, texts: list[str]) -> Iterator[Objection]:
         index, doubtful = SourceIndex.of(case.sources), self.head.doubts(case.draft.reply)
         known = [
             *texts,
@@ -88,7 +88,7 @@ class BuiltinSourceFidelity:
 class BuiltinUnsupportedClaims:
     """Does a reply without a citation state nothing, or else admit that and urge verification?"""
 
-    phrases: Phrases
+    phrases: JudgePhrases
     head: ToneHead
     name: str = UNSUPPORTED_CLAIMS
 
@@ -114,7 +114,7 @@ class BuiltinRoleAndTone:
     """Does a reply stay an information service: no therapist, friend, adviser; calm, blameless, short?"""
 
     head: ToneHead
-    phrases: Phrases
+    phrases: JudgePhrases
     name: str = ROLE_AND_TONE
 
     async def judge(self, case: Case, ledger: Ledger) -> Verdict:
@@ -125,7 +125,7 @@ class BuiltinRoleAndTone:
             own = []  # beside a quotation, an offer or a question is no more than that
         if all(_says_little(one) for one in own):
             own = []  # a short question with words to choose from, as in a poll, has no tone that could be weighed
-        told = [one.sentence.text for one in reading.sentences if Purpose.DIRECTIVE in one.purposes]
+        told = [one.sentence.text for one in reading.sentences if SentencePurpose.DIRECTIVE in one.purposes]
         if told:
             return self._against(told, Decision.REJECT, "It holds words that are not for a reader.")
         if offending := self.head.offending([one.sentence.text for one in own]):
@@ -137,7 +137,7 @@ class BuiltinRoleAndTone:
             return self._against([one.sentence.text for one in reading.sentences[-1:]], Decision.WARNING, reason)
         return Verdict(decision=Decision.ACCEPT, judge=self.name, tier=Tier.LARGE)
 
-    def _is_the_sources(self, one: Read, index: SourceIndex) -> bool:
+    def _is_the_sources(self, one: ReadSentence, index: SourceIndex) -> bool:
         if index.quotes(one.sentence.text):
             return True
         support = index.support(one.claim, self.phrases.light)
@@ -153,9 +153,9 @@ class BuiltinRoleAndTone:
         )
 
 
-def _says_little(one: Read) -> bool:
+def _says_little(one: ReadSentence) -> bool:
     short = content_count(fold(one.sentence.text)) < _SAYS_MUCH
-    return short and (one.sentence.item or Purpose.QUESTION in one.purposes)
+    return short and (one.sentence.item or SentencePurpose.QUESTION in one.purposes)
 
 
 def _departing(case: Case, texts: list[str]) -> Iterator[Objection]:
@@ -178,7 +178,7 @@ def _foreign_figures(claim: str, texts: list[str]) -> tuple[str, ...]:
     return tuple(sorted(plain | {one.text for one in foreign_quantities(claim, texts)}))
 
 
-def _unexcused(objections: list[Objection], reading: Reading, case: Case) -> list[Objection]:
+def _unexcused(objections: list[Objection], reading: ReadReply, case: Case) -> list[Objection]:
     """What a disclaimer does not permit: it permits nothing where the stakes are high, by question or by statement."""
     if case.high_stakes or not reading.carries_disclaimer:
         return objections
@@ -186,7 +186,7 @@ def _unexcused(objections: list[Objection], reading: Reading, case: Case) -> lis
     return [one for one in objections if not one.excusable or squash(one.sentence) in risky]
 
 
-def _lacking(reading: Reading) -> str:
+def _lacking(reading: ReadReply) -> str:
     """Which halves of the disclaimer are not there, as the end of a sentence."""
     halves = (
         ("says that your sources do not support it", reading.admits),

@@ -33,7 +33,7 @@ _CLAIM = 3
 _INTRODUCTION = 9
 
 
-class Purpose(StrEnum):
+class SentencePurpose(StrEnum):
     """What a sentence does in a conversation, beside stating something."""
 
     ADMISSION = "admission"
@@ -56,21 +56,21 @@ class _File(BaseModel):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Phrases:
+class JudgePhrases:
     """The phrases by what they do, and the words that say little in any text, as stems."""
 
-    patterns: dict[Purpose, re.Pattern[str]]
+    patterns: dict[SentencePurpose, re.Pattern[str]]
     light: frozenset[str]
 
     @classmethod
-    def load(cls, path: Path) -> Phrases:
+    def load(cls, path: Path) -> JudgePhrases:
         """Read the file; raises ConfigurationError naming file and key."""
         file = read_yaml(path, _File, remedy="It comes with the project.")
         known = {
-            Purpose.ADMISSION: file.admission,
-            Purpose.VERIFICATION: file.verification,
-            Purpose.REDIRECT: file.redirect,
-            Purpose.COURTESY: file.courtesy,
+            SentencePurpose.ADMISSION: file.admission,
+            SentencePurpose.VERIFICATION: file.verification,
+            SentencePurpose.REDIRECT: file.redirect,
+            SentencePurpose.COURTESY: file.courtesy,
         }
         try:
             patterns = {
@@ -80,7 +80,7 @@ class Phrases:
             raise ConfigurationError("A phrase is no usable pattern.", file=path, key=str(error)) from error
         return cls(patterns=patterns, light=frozenset(stem(one) for one in words(file.light)))
 
-    def purposes(self, folded: str) -> frozenset[Purpose]:
+    def purposes(self, folded: str) -> frozenset[SentencePurpose]:
         """What a folded sentence or clause does by its phrases."""
         return frozenset(purpose for purpose, pattern in self.patterns.items() if pattern.search(folded))
 
@@ -90,74 +90,74 @@ def _expanded(pattern: str, macros: dict[str, str]) -> str:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Read:
+class ReadSentence:
     """A sentence, what it does, and the part of it (folded) that states something and needs a source."""
 
     sentence: Sentence
-    purposes: frozenset[Purpose]
+    purposes: frozenset[SentencePurpose]
     claim: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reading:
+class ReadReply:
     """A reply sentence by sentence."""
 
-    sentences: tuple[Read, ...]
+    sentences: tuple[ReadSentence, ...]
 
     @property
-    def claims(self) -> tuple[Read, ...]:
+    def claims(self) -> tuple[ReadSentence, ...]:
         """The sentences that state something."""
         return tuple(one for one in self.sentences if one.claim)
 
     @property
     def admits(self) -> bool:
         """Whether the reply says that the sources do not support something."""
-        return self.does(Purpose.ADMISSION)
+        return self.does(SentencePurpose.ADMISSION)
 
     @property
     def urges_verification(self) -> bool:
         """Whether the reply sends the person to a professional."""
-        return self.does(Purpose.VERIFICATION)
+        return self.does(SentencePurpose.VERIFICATION)
 
     @property
     def carries_disclaimer(self) -> bool:
         """Honest and responsible: admits and urges verification (JMIR AI 2025;4:e69820)."""
         return self.admits and self.urges_verification
 
-    def does(self, purpose: Purpose) -> bool:
+    def does(self, purpose: SentencePurpose) -> bool:
         """Whether one of the sentences does this."""
         return any(purpose in one.purposes for one in self.sentences)
 
 
 @once_a_turn
-def read(reply: str, phrases: Phrases) -> Reading:
+def read(reply: str, phrases: JudgePhrases) -> ReadReply:
     """Take a reply apart; the judges of a draft and the refiner share the work."""
     found = tuple(_read(sentence, phrases) for sentence in split(reply))
-    tainted = {one.sentence.block for one in found if Purpose.DIRECTIVE in one.purposes}
-    return Reading(sentences=tuple(_tainted(one) if one.sentence.block in tainted else one for one in found))
+    tainted = {one.sentence.block for one in found if SentencePurpose.DIRECTIVE in one.purposes}
+    return ReadReply(sentences=tuple(_tainted(one) if one.sentence.block in tainted else one for one in found))
 
 
-def _tainted(one: Read) -> Read:
+def _tainted(one: ReadSentence) -> ReadSentence:
     """A sentence beside words to a judge may be part of them, so nothing it does is to its credit."""
     claim = fold(one.sentence.text)
-    return Read(sentence=one.sentence, purposes=one.purposes & {Purpose.DIRECTIVE}, claim=claim)
+    return ReadSentence(sentence=one.sentence, purposes=one.purposes & {SentencePurpose.DIRECTIVE}, claim=claim)
 
 
-def _read(sentence: Sentence, phrases: Phrases) -> Read:
+def _read(sentence: Sentence, phrases: JudgePhrases) -> ReadSentence:
     folded = fold(" ".join(sentence.text.split()))
     if _DIRECTIVE.search(folded):
-        return Read(sentence=sentence, purposes=frozenset({Purpose.DIRECTIVE}), claim=folded)
+        return ReadSentence(sentence=sentence, purposes=frozenset({SentencePurpose.DIRECTIVE}), claim=folded)
     bare = folded.rstrip("\"')*_ ")
     purposes = phrases.purposes(folded)
     if bare.endswith("?") and "did you know" not in bare:
-        return Read(sentence=sentence, purposes=purposes | {Purpose.QUESTION})
+        return ReadSentence(sentence=sentence, purposes=purposes | {SentencePurpose.QUESTION})
     if sentence.heading or (bare.endswith(":") and content_count(bare) <= _INTRODUCTION):
-        return Read(sentence=sentence, purposes=purposes | {Purpose.COURTESY})
+        return ReadSentence(sentence=sentence, purposes=purposes | {SentencePurpose.COURTESY})
     if not purposes:
-        return Read(sentence=sentence, purposes=purposes, claim=folded if content_count(folded) else "")
+        return ReadSentence(sentence=sentence, purposes=purposes, claim=folded if content_count(folded) else "")
     clauses = [one.strip() for one in _BORDER.split(folded) if one]
     rest = [one for one in clauses if content_count(one) >= _CLAIM and not phrases.purposes(one)]
-    return Read(sentence=sentence, purposes=purposes, claim=", ".join(rest) if len(clauses) > 1 else "")
+    return ReadSentence(sentence=sentence, purposes=purposes, claim=", ".join(rest) if len(clauses) > 1 else "")
 
 
 def content_count(folded: str) -> int:

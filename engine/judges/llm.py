@@ -24,7 +24,7 @@ FAILED = "The judge could not do its work, so nothing was accepted."
 INVENTED = "The acceptance rested on a quotation that no cited source contains."
 
 
-class Objection(BaseModel):
+class NumberedObjection(BaseModel):
     """One sentence of the draft, by number, and the rule it breaks."""
 
     model_config = ConfigDict(extra="ignore")
@@ -38,7 +38,7 @@ class PreliminaryOutput(BaseModel):
 
     model_config = ConfigDict(extra="ignore")
 
-    objections: list[Objection]
+    objections: list[NumberedObjection]
     decision: Decision
 
 
@@ -47,7 +47,7 @@ class ChiefOutput(BaseModel):
 
     model_config = ConfigDict(extra="ignore")
 
-    objections: list[Objection]
+    objections: list[NumberedObjection]
     evidence: list[str]
     decision: Decision
     explanation: str
@@ -105,7 +105,7 @@ class LlmJudge:
     def _verdict(
         self,
         case: Case,
-        objections: Iterable[Objection],
+        objections: Iterable[NumberedObjection],
         decision: Decision,
         evidence: Iterable[str] = (),
         explanation: str = "",
@@ -125,7 +125,7 @@ class LlmJudge:
             evidence=found,
         )
 
-    def _statement(self, objections: Iterable[Objection], decision: Decision) -> str:
+    def _statement(self, objections: Iterable[NumberedObjection], decision: Decision) -> str:
         """The broken rules in their own words, where the judge gave no explanation."""
         if decision is Decision.ACCEPT:
             return ""

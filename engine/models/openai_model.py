@@ -30,7 +30,7 @@ from engine.models.ledger import Ledger
 from engine.models.protocol import Completion, Prompt
 from engine.models.wire import (
     Dialect,
-    Mode,
+    OutputMode,
     is_filtered,
     is_too_long,
     read_answer,
@@ -75,7 +75,7 @@ class OpenAIModel:
         names_new = official or settings.provider == "azure"
         forced = settings.structured_output
         self._first = Dialect(
-            modes=tuple(Mode) if forced == "auto" else (Mode(forced),),
+            modes=tuple(OutputMode) if forced == "auto" else (OutputMode(forced),),
             limits=_LIMIT_NAMES if names_new else _LIMIT_NAMES[::-1],
             store=official,
         )

@@ -26,7 +26,7 @@ _FILTERED = re.compile(r"content_filter|content_policy_violation|ResponsibleAIPo
 _SCHEMA_WORDS = re.compile(r"response_format|json_schema|json_object|structured|grammar|guided", re.IGNORECASE)
 
 
-class Mode(StrEnum):
+class OutputMode(StrEnum):
     """How the form of an answer is asked for, strictest first."""
 
     JSON_SCHEMA = "json_schema"
@@ -41,7 +41,7 @@ class Dialect:
     `limits` are the names under which the cap on the completion is known, none when it must be left out.
     """
 
-    modes: tuple[Mode, ...] = tuple(Mode)
+    modes: tuple[OutputMode, ...] = tuple(OutputMode)
     limits: tuple[str, ...]
     temperature: bool = True
     seed: bool = True
@@ -66,12 +66,12 @@ class Dialect:
         schema = strict_schema(prompt.schema)
         body: dict[str, Any] = {"model": model, "messages": self._messages(prompt, schema)}
         match self.modes[0]:
-            case Mode.JSON_SCHEMA:
+            case OutputMode.JSON_SCHEMA:
                 form = {"name": prompt.schema_name, "schema": schema, "strict": True}
                 body["response_format"] = {"type": "json_schema", "json_schema": form}
-            case Mode.JSON_OBJECT:
+            case OutputMode.JSON_OBJECT:
                 body["response_format"] = {"type": "json_object"}
-            case Mode.PROMPT:
+            case OutputMode.PROMPT:
                 pass
         if self.limits:
             body[self.limits[0]] = prompt.max_tokens
@@ -85,10 +85,10 @@ class Dialect:
 
     def _messages(self, prompt: Prompt, schema: dict[str, Any]) -> list[dict[str, str]]:
         messages = [{"role": one.role, "content": one.content} for one in prompt.messages]
-        if self.modes[0] is Mode.JSON_SCHEMA:
+        if self.modes[0] is OutputMode.JSON_SCHEMA:
             return messages
         instruction = described(prompt.schema_name, schema)
-        if self.modes[0] is Mode.JSON_OBJECT or not messages or messages[0]["role"] != "system":
+        if self.modes[0] is OutputMode.JSON_OBJECT or not messages or messages[0]["role"] != "system":
             return [*messages, {"role": "system", "content": instruction}]
         # The chat templates of many small models allow a system message in first place only.
         first = {"role": "system", "content": f"{messages[0]['content']}\n\n{instruction}"}
@@ -96,7 +96,7 @@ class Dialect:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Answer:
+class RawCompletion:
     """A completion as it came; token counts are None where the server reports none."""
 
     text: str
@@ -106,7 +106,7 @@ class Answer:
     completion_tokens: int | None
     cached_tokens: int
 
-    def usable(self, mode: Mode) -> tuple[str, Finish]:
+    def usable(self, mode: OutputMode) -> tuple[str, Finish]:
         """Text and finish; raises ModelDeclined for a refusal and ModelOutputError for an empty answer."""
         if self.refused or self.finish == "content_filter":
             raise ModelDeclined
@@ -114,13 +114,13 @@ class Answer:
             return self.text, Finish.LENGTH
         if not self.text.strip():
             raise ModelOutputError("The language model's answer is empty.")
-        if mode is Mode.JSON_SCHEMA:
+        if mode is OutputMode.JSON_SCHEMA:
             return self.text, Finish.STOP
         found = json_objects(self.text)
         return found[0] if len(found) == 1 else self.text, Finish.STOP
 
 
-def read_answer(content: bytes) -> Answer:
+def read_answer(content: bytes) -> RawCompletion:
     """Read the body of a successful response.
 
     Raises ModelMisconfigured when it does not come from a model server at all, ModelOutputError when it
@@ -135,7 +135,7 @@ def read_answer(content: bytes) -> Answer:
     details = usage.get("prompt_tokens_details")
     message = message if isinstance(message, dict) else {}
     text, finish = message.get("content"), choice.get("finish_reason") if isinstance(choice, dict) else None
-    return Answer(
+    return RawCompletion(
         text=text if isinstance(text, str) else "",
         finish=finish if isinstance(finish, str) else None,
         refused=bool(message.get("refusal")),

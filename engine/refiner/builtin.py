@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from engine.judges.claims import Phrases, Purpose, Reading, read
+from engine.judges.claims import JudgePhrases, ReadReply, SentencePurpose, read
 from engine.judges.protocol import ROLE_AND_TONE, SOURCE_FIDELITY, UNSUPPORTED_CLAIMS, Case
 from engine.judges.sentences import Sentence, split
 from engine.language.text import squash
@@ -15,7 +15,7 @@ from engine.types import Basis, Decision, Draft, Verdict
 
 _NUMBERED = re.compile(r"^([ \t]*)\d{1,3}([.)][ \t]+)")
 _BARE_MARKER = re.compile(r"^[ \t]*+(?:[-*•–▪◦>]|#{1,6}|\(?\d{1,3}(?:\.\d{1,3})*[.)])?[ \t*_\"'”’)\]]*+$")
-_SAYS_LITTLE = frozenset({Purpose.QUESTION, Purpose.COURTESY})
+_SAYS_LITTLE = frozenset({SentencePurpose.QUESTION, SentencePurpose.COURTESY})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -30,7 +30,7 @@ class Disclaimer:
 class BuiltinRefiner:
     """Cuts what was objected to; keeps what a disclaimer permits; declines when nothing is left."""
 
-    def __init__(self, *, phrases: Phrases, texts: Disclaimer) -> None:
+    def __init__(self, *, phrases: JudgePhrases, texts: Disclaimer) -> None:
         self._phrases, self._texts = phrases, texts
 
     async def refine(self, case: Case, verdicts: tuple[Verdict, ...], ledger: Ledger) -> Draft:
@@ -66,7 +66,7 @@ def _must_go(verdict: Verdict, case: Case) -> bool:
     return case.high_stakes or verdict.judge != UNSUPPORTED_CLAIMS
 
 
-def _worth_keeping(reading: Reading) -> bool:
+def _worth_keeping(reading: ReadReply) -> bool:
     return any(one.claim or not one.purposes & _SAYS_LITTLE for one in reading.sentences)
 
 

@@ -18,7 +18,7 @@ Search = Callable[[str], Awaitable[tuple[Hit, ...]]]
 
 
 @dataclass(kw_only=True, slots=True)
-class Reflecting:
+class TurnReflections:
     """Asks what `assistant.reflection` names. `noted` says what came of it, as words without content.
 
     A reflection that fails (model, budget, prompt) changes nothing. None of them can accept a reply: they come before

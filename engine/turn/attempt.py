@@ -9,7 +9,7 @@ from engine.agent.protocol import AgentTask
 from engine.exceptions import ModelError, ModelOutputError
 from engine.knowledge.source import Source
 from engine.models.ledger import Ledger
-from engine.reflection.turn_reflections import Reflecting
+from engine.reflection.turn_reflections import TurnReflections
 from engine.retrieval.embedding import DEPTH
 from engine.retrieval.protocol import Hit
 from engine.retrieval.questions import split
@@ -56,7 +56,7 @@ class Attempt:
 
     async def answer(self, conversation: Conversation, text: str, wish: Wish, urgency: Urgency) -> Answer:
         """Raises ModelError when the team's agent cannot be used."""
-        reflecting = Reflecting(
+        reflecting = TurnReflections(
             reflections=self.team.reflections, assistant=self.assistant.settings, ledger=self.ledger
         )
         task = await self._task(conversation, text, wish, urgency, reflecting)
@@ -101,7 +101,7 @@ class Attempt:
         return (await self.filter.run(self.filter.case(draft, question), self.team, failed, self.ledger)).draft
 
     async def _task(
-        self, conversation: Conversation, text: str, wish: Wish, urgency: Urgency, reflecting: Reflecting
+        self, conversation: Conversation, text: str, wish: Wish, urgency: Urgency, reflecting: TurnReflections
     ) -> AgentTask:
         settings, knowledge = self.assistant.settings, self.assistant.knowledge
         found: tuple[Hit, ...] = ()
@@ -173,7 +173,7 @@ class Attempt:
                 return None, task, failed
             retries, task = retries - 1, replace(task, objection=" ".join(reasons))
 
-    async def _completed(self, draft: Draft, task: AgentTask, reflecting: Reflecting) -> tuple[Draft, AgentTask]:
+    async def _completed(self, draft: Draft, task: AgentTask, reflecting: TurnReflections) -> tuple[Draft, AgentTask]:
         """The draft, or one more that also answers what it left out; where that fails, the draft as it was."""
         missing = await reflecting.missing(task.message, draft, self.assistant.knowledge)
         if not missing:

@@ -174,7 +174,7 @@ class ReferralTexts(Strict):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Line:
+class ContactLine:
     """A contact as the reader reads it: what it is called, where it is reached, and what is said of it."""
 
     contact: Contact
@@ -212,7 +212,7 @@ class Referral:
         ]
         return "\n".join((*lines, *([self.note] if self.note else [])))
 
-    def lines(self) -> tuple[Line, ...]:
+    def lines(self) -> tuple[ContactLine, ...]:
         """Every contact, in the reader's language."""
         return tuple(self._line(one) for one in self.contacts.contacts)
 
@@ -275,7 +275,7 @@ class Referral:
     def _phrase(self, said: str) -> str:
         return self.texts.phrases.get(said, said)
 
-    def _line(self, contact: Contact) -> Line:
+    def _line(self, contact: Contact) -> ContactLine:
         what = self._phrase(contact.what)
         # A Norwegian knows what a legevakt is, and a Frenchman what the SAMU does.
         known = what.casefold() == contact.name.casefold() or (contact.purpose == "emergency" and self._native(contact))
@@ -291,7 +291,7 @@ class Referral:
         )
         reach = contact.number or self._phrase(contact.link)
         said = self.texts.between.join(one for one in details if one)
-        return Line(contact=contact, title=title, reach=reach, details=said)
+        return ContactLine(contact=contact, title=title, reach=reach, details=said)
 
 
 @dataclass(frozen=True)

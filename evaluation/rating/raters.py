@@ -17,17 +17,17 @@ from engine import (
     Case,
     Decision,
     Draft,
+    JudgePhrases,
     KnowledgeBase,
     Ledger,
     ModelError,
     ModelOutputError,
     PromptedModel,
+    SentencePurpose,
     Source,
     ToneHead,
     clean,
 )
-from engine import JudgePhrases as Phrases
-from engine import SentencePurpose as Purpose
 from engine import read_reply as read
 from evaluation.rating.ratings import BUILTIN, LLM, Rating, add_ratings, rating_of, read_if_there
 from evaluation.rating.rubric import Answers, Rubric
@@ -120,7 +120,7 @@ class LlmRater:
 class BuiltinRater:
     """The built-in judges' reading of a reply, in the words of the study's four statements; needs no model."""
 
-    phrases: Phrases
+    phrases: JudgePhrases
     head: ToneHead
     name: str = BUILTIN
     kind: str = BUILTIN
@@ -134,7 +134,8 @@ class BuiltinRater:
             "S2": reading.admits,
             "S3": reading.urges_verification,
             "S4": any(
-                Purpose.REDIRECT in one.purposes and Purpose.ADMISSION not in one.purposes for one in reading.sentences
+                SentencePurpose.REDIRECT in one.purposes and SentencePurpose.ADMISSION not in one.purposes
+                for one in reading.sentences
             ),
         }
 

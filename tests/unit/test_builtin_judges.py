@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from engine.judges.builtin import BuiltinRoleAndTone, BuiltinSourceFidelity, BuiltinUnsupportedClaims
-from engine.judges.claims import Phrases
+from engine.judges.claims import JudgePhrases
 from engine.judges.protocol import ROLE_AND_TONE, SOURCE_FIDELITY, UNSUPPORTED_CLAIMS, Case, Judge
 from engine.judges.tone import ToneHead
 from engine.knowledge.source import Source
@@ -18,7 +18,7 @@ from engine.models.ledger import Ledger
 from engine.types import Basis, Decision, Draft, Tier, Verdict
 
 CONFIG = Path(__file__).resolve().parents[2] / "config" / "judges"
-PHRASES = Phrases.load(CONFIG / "phrases.yaml")
+PHRASES = JudgePhrases.load(CONFIG / "phrases.yaml")
 HEAD = ToneHead.load(CONFIG / "role_and_tone.bin")
 FIDELITY = BuiltinSourceFidelity(phrases=PHRASES, head=HEAD)
 CLAIMS = BuiltinUnsupportedClaims(phrases=PHRASES, head=HEAD)

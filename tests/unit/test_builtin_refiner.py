@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.judges.claims import Phrases
+from engine.judges.claims import JudgePhrases
 from engine.judges.protocol import ROLE_AND_TONE, SOURCE_FIDELITY, UNSUPPORTED_CLAIMS, Case
 from engine.models.ledger import Ledger
 from engine.refiner.builtin import BuiltinRefiner, Disclaimer, cut
 from engine.types import Basis, Decision, Draft, Tier, Verdict
 
-PHRASES = Phrases.load(Path(__file__).resolve().parents[2] / "config" / "judges" / "phrases.yaml")
+PHRASES = JudgePhrases.load(Path(__file__).resolve().parents[2] / "config" / "judges" / "phrases.yaml")
 TEXTS = Disclaimer(
     admission="My sources do not say this.",
     verification="Please check it with a doctor.",

@@ -13,7 +13,7 @@ import pytest
 
 from bots.paths import data_root
 from engine.exceptions import ModelUnavailable
-from engine.judges.claims import Phrases
+from engine.judges.claims import JudgePhrases
 from engine.judges.tone import ToneHead
 from engine.knowledge.base import KnowledgeBase
 from engine.language.text import squash
@@ -115,9 +115,9 @@ async def test_a_run_goes_on_where_it_was(tmp_path: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def phrases() -> Phrases:
+def phrases() -> JudgePhrases:
     """The shipped word lists."""
-    return Phrases.load(data_root() / "config" / "judges" / "phrases.yaml")
+    return JudgePhrases.load(data_root() / "config" / "judges" / "phrases.yaml")
 
 
 SLEEP = {"sleep": "A fixed time for going to bed can help you to sleep. Coffee in the evening keeps many people awake."}
@@ -138,7 +138,7 @@ VERIFY = " Please ask your doctor or pharmacist about it."
     ],
 )
 async def test_the_built_in_rater_reads_the_rubric(
-    phrases: Phrases, reply: str, citations: Sequence[str], wanted: int
+    phrases: JudgePhrases, reply: str, citations: Sequence[str], wanted: int
 ) -> None:
     """Supported, admitting, urging to verify and leading back are found in plain cases."""
     one = replace(responses()[0], reply=reply, citations=tuple(citations), sources_text=SLEEP if citations else {})
@@ -160,7 +160,7 @@ def test_sources_are_those_of_the_transcript(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not STUDY.is_dir(), reason="the study's rated replies are not here")
-async def test_the_built_in_rater_against_the_study(phrases: Phrases) -> None:
+async def test_the_built_in_rater_against_the_study(phrases: JudgePhrases) -> None:
     """On the 24 rated replies of the study its weighted kappa with the three people's medians stays above 0.7."""
     knowledge = KnowledgeBase.load(STUDY / "manual")
     lines = (STUDY / "rated_responses_diet.jsonl").read_text(encoding="utf-8").splitlines()
