@@ -19,8 +19,7 @@ from engine.exceptions import (
     ModelUnavailable,
 )
 from engine.language.text import estimate_tokens
-from engine.models.booking import Booking
-from engine.models.ledger import Ledger
+from engine.models.ledger import Booking, Ledger
 from engine.models.openai_model import OPENAI_URL, PASSING, client_for, hush, post, retried
 from engine.models.wire import is_filtered, is_too_long
 from engine.settings import ModelSettings

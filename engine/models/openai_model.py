@@ -25,8 +25,7 @@ from engine.exceptions import (
     ModelUnavailable,
 )
 from engine.language.text import estimate_tokens
-from engine.models.booking import Booking
-from engine.models.ledger import Ledger
+from engine.models.ledger import Booking, Ledger
 from engine.models.protocol import Completion, Prompt
 from engine.models.wire import (
     Dialect,

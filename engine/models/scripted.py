@@ -14,8 +14,7 @@ from pydantic import BaseModel
 
 from engine.exceptions import ModelError, ModelOutputError, ModelUnavailable
 from engine.language.text import estimate_tokens
-from engine.models.booking import Booking
-from engine.models.ledger import Ledger
+from engine.models.ledger import Booking, Ledger
 from engine.models.protocol import Completion, Finish, Prompt
 
 ScriptedAnswer: TypeAlias = str | Mapping[str, Any] | BaseModel | Completion | ModelError

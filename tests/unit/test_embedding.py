@@ -14,8 +14,7 @@ from bots.compose import Application
 from bots.settings import CafiSettings
 from engine.exceptions import ModelError, ModelUnavailable
 from engine.knowledge.base import KnowledgeBase
-from engine.models.booking import Booking
-from engine.models.ledger import Ledger
+from engine.models.ledger import Booking, Ledger
 from engine.retrieval import embedding
 from engine.retrieval.embedding import CLEAR, EmbeddedSources, Meant, fused
 from engine.retrieval.protocol import Hit
