@@ -17,9 +17,9 @@ from adapters.conversation.state import ChatState
 from adapters.delivery.store import ChatStore
 from adapters.storage.database import Database
 from adapters.storage.identity import ChatIdentity
-from adapters.storage.migrating import migrate
-from adapters.storage.naming import Naming, pseudonyms
-from adapters.storage.sealing import Keyring, Secret
+from adapters.storage.pseudonyms import Naming, pseudonyms
+from adapters.storage.schema_version import migrate
+from adapters.storage.seal import Keyring, Secret
 from benchmarks.report import Cell, Section, Target
 from engine import Conversation
 

@@ -30,9 +30,9 @@ from adapters.storage.clock import WallClock
 from adapters.storage.database import Database, make_file
 from adapters.storage.keyring_file import InboxKey, from_texts, load, make_inbox_key, read_inbox_key, save
 from adapters.storage.lock import AdvisoryLock, DatabaseLock
-from adapters.storage.naming import Naming
+from adapters.storage.pseudonyms import Naming
 from adapters.storage.referral_counts import ReferralCounts
-from adapters.storage.sealing import Keyring, Secret
+from adapters.storage.seal import Keyring, Secret
 from adapters.storage.tables import inbox, reviews
 from adapters.storage.urgent_counts import UrgentCounts
 from adapters.storage.vault import Vault
@@ -60,7 +60,7 @@ class Chats(Parts):
 
     def migrate(self) -> None:
         """Bring the tables to the present version; raises ConfigurationError where another CAFI runs with older ones."""
-        from adapters.storage.migrating import migrate, outdated
+        from adapters.storage.schema_version import migrate, outdated
 
         if not outdated(self.database):
             return

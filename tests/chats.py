@@ -21,7 +21,7 @@ from adapters.delivery.retry import Retry
 from adapters.delivery.store import ChatStore
 from adapters.storage.database import Database
 from adapters.storage.identity import ChatIdentity
-from adapters.storage.migrating import migrate
+from adapters.storage.schema_version import migrate
 from bots.terminal import terminal_chat
 from engine.models.scripted import ScriptedModel
 from tests.storage import store_over

@@ -10,7 +10,7 @@ from adapters.feedback.events import AllowList, FeedbackEvent
 from adapters.feedback.questions import Questions, read_questions
 from adapters.feedback.tallies import Tally
 from adapters.storage.database import Database
-from adapters.storage.migrating import migrate
+from adapters.storage.schema_version import migrate
 
 QUESTIONS_FILE = Path(__file__).resolve().parent.parent / "config" / "feedback.yaml"
 SOURCES = {"schizophrenia": ("causes", "medication", "voices"), "sleep": ("naps",)}

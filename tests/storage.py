@@ -12,9 +12,9 @@ from adapters.conversation.state import Answered, ChatState
 from adapters.delivery.store import ChatStore
 from adapters.storage.database import Database
 from adapters.storage.identity import ChatIdentity
-from adapters.storage.migrating import migrate
-from adapters.storage.naming import Naming
-from adapters.storage.sealing import Keyring, Secret
+from adapters.storage.pseudonyms import Naming
+from adapters.storage.schema_version import migrate
+from adapters.storage.seal import Keyring, Secret
 from engine.types import Conversation, Danger
 
 ANNA = ChatIdentity(platform="telegram", chat="5000000001")

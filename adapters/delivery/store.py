@@ -14,12 +14,12 @@ from adapters.conversation.incoming import Incoming
 from adapters.conversation.receipt import Receipt
 from adapters.conversation.state import ChatState
 from adapters.storage.database import Database
-from adapters.storage.erasing import Names, erase
+from adapters.storage.erasure import Names, erase
 from adapters.storage.identity import ChatIdentity
-from adapters.storage.naming import Naming
-from adapters.storage.sealing import Keyring, Seal
+from adapters.storage.pseudonyms import Naming
+from adapters.storage.seal import Keyring, Seal
 from adapters.storage.tables import asked, chats, cursors, inbox, polls, secrets, spending
-from adapters.storage.upserting import upsert
+from adapters.storage.upsert import upsert
 from engine import SealBroken, StaleState
 
 _STATE, _WAITING, _CURSOR = "state", "waiting", "cursor"

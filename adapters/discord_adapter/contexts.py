@@ -18,7 +18,7 @@ from adapters.conversation.receipt import Receipt
 from adapters.conversation.state import ChatState
 from adapters.delivery.store import ChatStore, Kept
 from adapters.storage.identity import ChatIdentity
-from adapters.storage.naming import Pseudonyms
+from adapters.storage.pseudonyms import Pseudonyms
 from adapters.storage.tables import chats
 from engine import Danger, SealBroken, StaleState
 

@@ -11,9 +11,9 @@ from sqlalchemy import Connection, delete, func, select
 from adapters.feedback.questions import Policy, Question
 from adapters.storage.database import Database
 from adapters.storage.identity import ChatIdentity
-from adapters.storage.naming import Naming
+from adapters.storage.pseudonyms import Naming
 from adapters.storage.tables import asked, events
-from adapters.storage.upserting import upsert
+from adapters.storage.upsert import upsert
 from engine import UrgencyLevel
 
 

@@ -14,7 +14,7 @@ from sqlalchemy import Connection
 from adapters.feedback.events import FeedbackEvent
 from adapters.storage.database import Database
 from adapters.storage.tables import events as table
-from adapters.storage.upserting import upsert
+from adapters.storage.upsert import upsert
 
 _log = logging.getLogger("cafi.feedback")
 

@@ -15,7 +15,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, delete, insert, select, update
 
 from adapters.storage.database import Database
-from adapters.storage.sealing import Keyring
+from adapters.storage.seal import Keyring
 from adapters.storage.tables import audit
 from engine import SealBroken, StorageError
 

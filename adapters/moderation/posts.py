@@ -13,7 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 from sqlalchemy import Connection, delete, insert, select, update
 
 from adapters.storage.database import Database
-from adapters.storage.sealing import Keyring
+from adapters.storage.seal import Keyring
 from adapters.storage.tables import posts
 from engine import Referrals, SealBroken, Source
 

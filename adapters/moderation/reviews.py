@@ -19,8 +19,8 @@ from adapters.conversation.state import Answered
 from adapters.moderation.policy import Reason
 from adapters.storage.database import Database
 from adapters.storage.identity import ChatIdentity
-from adapters.storage.naming import Naming, Pseudonyms
-from adapters.storage.sealing import Seal
+from adapters.storage.pseudonyms import Naming, Pseudonyms
+from adapters.storage.seal import Seal
 from adapters.storage.tables import reviews
 from engine import Basis, SealBroken
 

@@ -19,7 +19,7 @@ from adapters.moderation.policy import Mode
 from adapters.storage.database import Database
 from adapters.storage.private_files import write_private
 from adapters.storage.tables import standing as standing_table
-from adapters.storage.upserting import upsert
+from adapters.storage.upsert import upsert
 from engine import StorageError, Strict
 
 _log = logging.getLogger("cafi.moderation")

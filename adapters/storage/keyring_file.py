@@ -13,7 +13,7 @@ from functools import cached_property
 from pathlib import Path
 
 from adapters.storage.private_files import write_private
-from adapters.storage.sealing import SECRET_BYTES, Keyring, Secret
+from adapters.storage.seal import SECRET_BYTES, Keyring, Secret
 from engine import ConfigurationError
 
 _HEX = 2 * SECRET_BYTES

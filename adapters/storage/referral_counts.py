@@ -10,7 +10,7 @@ from sqlalchemy import Connection, select
 
 from adapters.storage.database import Database
 from adapters.storage.tables import referrals
-from adapters.storage.upserting import upsert
+from adapters.storage.upsert import upsert
 from adapters.storage.urgent_counts import HELD_BACK_UNDER, Counted, UrgentCounts, held_back
 from adapters.weeks import week_of
 from engine import StorageError

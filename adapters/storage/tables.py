@@ -1,7 +1,7 @@
 """Every table there is, and for each of them what `/forget` does with it.
 
 No column holds a name, a platform's id, a message or an exact time in clear. `info["of_a_chat"]` says whether rows belong to one
-chat: then `adapters/storage/erasing.py` has an eraser for the table, which a test proves. `info["because"]` says why
+chat: then `adapters/storage/erasure.py` has an eraser for the table, which a test proves. `info["because"]` says why
 `/forget` leaves a table of moderators' work alone.
 """
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from sqlalchemy import ColumnElement, Connection, LargeBinary, Table, and_, delete, func, insert, select, update
 
 from adapters.storage.database import Database
-from adapters.storage.sealing import Keyring
+from adapters.storage.seal import Keyring
 from adapters.storage.tables import asked, chats, polls, posts, secrets
 from engine import ConfigurationError
 

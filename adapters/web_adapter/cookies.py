@@ -8,7 +8,7 @@ import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from adapters.storage.sealing import Keyring
+from adapters.storage.seal import Keyring
 
 _SESSION = re.compile(r"[A-Za-z0-9_-]{43}")
 _LOOK = re.compile(r"([a-z]{2})?\.([012])\.([ald])\.([a-z]{2,13})?")

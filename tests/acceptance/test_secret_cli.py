@@ -13,7 +13,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from adapters.storage.keyring_file import from_texts, load, save
-from adapters.storage.sealing import Keyring, Secret
+from adapters.storage.seal import Keyring, Secret
 from bots.chats import Chats
 from bots.cli import app
 from bots.compose import Application

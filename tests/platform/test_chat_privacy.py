@@ -16,7 +16,7 @@ from sqlalchemy import select
 
 from adapters.delivery.store import ChatStore
 from adapters.storage.identity import ChatIdentity
-from adapters.storage.sealing import Secret
+from adapters.storage.seal import Secret
 from adapters.storage.tables import chats, inbox, polls
 from bots.logs import set_up_log
 from engine.exceptions import SealBroken

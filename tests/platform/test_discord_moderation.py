@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from adapters.storage.sealing import Keyring, Secret
+from adapters.storage.seal import Keyring, Secret
 from bots.cli.discord import logged
 from engine.exceptions import StorageUnavailable
 from rehearsal.discord_world import Impossible, Message, Permission, Person

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from adapters.storage.keyring_file import save
-from adapters.storage.sealing import Keyring, Secret
+from adapters.storage.seal import Keyring, Secret
 from bots.cli.discord import set_up
 from bots.settings import DiscordSettings
 from engine.exceptions import ConfigurationError

@@ -13,7 +13,7 @@ from sqlalchemy import func, insert, select, update
 
 from adapters.storage.clock import WallClock
 from adapters.storage.database import Database
-from adapters.storage.sealing import Keyring, Secret
+from adapters.storage.seal import Keyring, Secret
 from adapters.storage.tables import asked, chats, cursors, inbox, polls, spending
 from engine.exceptions import StaleState
 from tests.killing import on_disk

@@ -14,7 +14,7 @@ import pytest
 
 from adapters.storage.database import Database
 from adapters.storage.lock import DatabaseLock
-from adapters.storage.migrating import migrate
+from adapters.storage.schema_version import migrate
 from engine.exceptions import ConfigurationError, StorageDamaged, StorageUnavailable
 from tests.storage import ANNA, BERT, INBOX, database_in, message, state, store_over
 

@@ -19,9 +19,9 @@ from adapters.discord_adapter.codes import LONGEST, Code
 from adapters.discord_adapter.contexts import PersonContexts, own
 from adapters.storage.database import Database
 from adapters.storage.identity import ChatIdentity
-from adapters.storage.migrating import migrate
-from adapters.storage.naming import Naming
-from adapters.storage.sealing import Keyring, Secret
+from adapters.storage.pseudonyms import Naming
+from adapters.storage.schema_version import migrate
+from adapters.storage.seal import Keyring, Secret
 from engine.types import Conversation, Danger
 
 PERSON = ChatIdentity(platform="discord", chat="1", user="2")

@@ -11,10 +11,10 @@ from sqlalchemy import Column, LargeBinary, MetaData, Table, insert, select
 from adapters.conversation.receipt import Receipt, receipt_text
 from adapters.conversation.texts import load_languages
 from adapters.storage.database import Database
-from adapters.storage.erasing import ERASERS, Names
+from adapters.storage.erasure import ERASERS, Names
 from adapters.storage.identity import ChatIdentity
-from adapters.storage.naming import pseudonyms
-from adapters.storage.sealing import Keyring, Secret
+from adapters.storage.pseudonyms import pseudonyms
+from adapters.storage.seal import Keyring, Secret
 from adapters.storage.tables import asked, metadata, reviews
 from bots.paths import data_root
 from tests.storage import ANNA, BERT, NOON, POLL, database_in, message, state, store_over

@@ -13,11 +13,11 @@ from sqlalchemy import select
 
 from adapters.feedback.asking import AskedDays, Moment, answered_in, may_ask, next_question
 from adapters.feedback.sinks import DatabaseSink
-from adapters.storage.erasing import Names, erase
+from adapters.storage.erasure import Names, erase
 from adapters.storage.identity import ChatIdentity
 from adapters.storage.keyring_file import rotated
-from adapters.storage.naming import Naming, pseudonyms
-from adapters.storage.sealing import Keyring, Secret
+from adapters.storage.pseudonyms import Naming, pseudonyms
+from adapters.storage.seal import Keyring, Secret
 from adapters.storage.tables import asked
 from engine.types import UrgencyLevel
 from tests.feedback import database, event, rows, shipped

@@ -18,7 +18,7 @@ from adapters.storage.keyring_file import (
     rotated,
     save,
 )
-from adapters.storage.sealing import Keyring, Secret
+from adapters.storage.seal import Keyring, Secret
 from engine.exceptions import ConfigurationError
 
 KEYRING = Keyring(current=Secret.random(), former=(Secret.random(),))

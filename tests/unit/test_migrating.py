@@ -13,14 +13,14 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, inspect, text
 
-from adapters.storage import migrating
+from adapters.storage import schema_version
 from adapters.storage.database import Database
-from adapters.storage.migrating import migrate
+from adapters.storage.schema_version import migrate
 from adapters.storage.tables import metadata
 from engine.exceptions import StorageDamaged
 from tests.storage import store_over
 
-FOLDER = Path(migrating.__file__).parent / "migrations"
+FOLDER = Path(schema_version.__file__).parent / "migrations"
 
 
 def config() -> Config:

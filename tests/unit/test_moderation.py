@@ -25,11 +25,11 @@ from adapters.moderation.reviews import Decided, Outcome, Review, ReviewStore, n
 from adapters.moderation.status import ModerationStatus, StatusStore
 from adapters.moderation.texts import load_moderation_texts
 from adapters.storage.database import Database
-from adapters.storage.erasing import Names, erase
+from adapters.storage.erasure import Names, erase
 from adapters.storage.identity import ChatIdentity
-from adapters.storage.migrating import migrate
-from adapters.storage.naming import Naming, pseudonyms
-from adapters.storage.sealing import Keyring, Secret
+from adapters.storage.pseudonyms import Naming, pseudonyms
+from adapters.storage.schema_version import migrate
+from adapters.storage.seal import Keyring, Secret
 from adapters.storage.tables import audit, metadata
 from bots.compose import Application
 from bots.settings import CafiSettings

@@ -10,8 +10,8 @@ from dataclasses import replace
 import pytest
 
 from adapters.storage.identity import ChatIdentity
-from adapters.storage.naming import Naming, pseudonyms
-from adapters.storage.sealing import Keyring, Secret
+from adapters.storage.pseudonyms import Naming, pseudonyms
+from adapters.storage.seal import Keyring, Secret
 from engine.exceptions import SealBroken
 from tests.killing import until
 from tests.storage import ANNA, BERT

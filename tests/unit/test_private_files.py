@@ -11,7 +11,7 @@ import pytest
 from adapters.storage.keyring_file import make_inbox_key, save
 from adapters.storage.lock import DatabaseLock
 from adapters.storage.private_files import make_private_folder, read_by_others, write_private
-from adapters.storage.sealing import Keyring, Secret
+from adapters.storage.seal import Keyring, Secret
 from engine.exceptions import ConfigurationError
 from tests.storage import ANNA, database_in, message, store_over
 

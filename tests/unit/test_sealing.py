@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adapters.storage.identity import ChatIdentity
-from adapters.storage.sealing import SECRET_BYTES, Keyring, Secret
+from adapters.storage.seal import SECRET_BYTES, Keyring, Secret
 from engine.exceptions import SealBroken
 
 SECRET = Secret(b"s" * SECRET_BYTES)

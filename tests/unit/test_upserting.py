@@ -14,7 +14,7 @@ from sqlalchemy.dialects import postgresql
 
 from adapters.storage.database import Database
 from adapters.storage.tables import asked, cursors, events, polls, referrals, spending, standing
-from adapters.storage.upserting import upsert
+from adapters.storage.upsert import upsert
 from tests.storage import database_in
 
 WEEK = {"week": "2026-W47", "platform": "telegram"}

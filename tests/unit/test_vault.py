@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import insert, select
 
 from adapters.storage.database import Database
-from adapters.storage.sealing import Keyring, Secret
+from adapters.storage.seal import Keyring, Secret
 from adapters.storage.tables import asked, secrets
 from adapters.storage.vault import ASKED_DAYS, Vault
 from engine.exceptions import ConfigurationError

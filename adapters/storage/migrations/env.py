@@ -1,4 +1,4 @@
-"""Alembic's entry: runs the migrations on the connection that `adapters/storage/migrating.py` hands over."""
+"""Alembic's entry: runs the migrations on the connection that `adapters/storage/schema_version.py` hands over."""
 
 from alembic import context
 

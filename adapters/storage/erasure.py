@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, Table, delete
 
-from adapters.storage.naming import Pseudonyms
+from adapters.storage.pseudonyms import Pseudonyms
 from adapters.storage.tables import asked, chats, inbox, polls, reviews
 
 

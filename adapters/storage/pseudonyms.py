@@ -17,7 +17,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from adapters.storage.identity import ChatIdentity
-from adapters.storage.sealing import Keyring, Secret
+from adapters.storage.seal import Keyring, Secret
 from engine import SealBroken
 
 KEEP_SECONDS = 600.0

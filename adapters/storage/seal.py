@@ -1,7 +1,7 @@
 """Pseudonyms under the operator's secret, and what is sealed under keys derived from it.
 
 A pseudonym is an HMAC of a value under the secret. Sealing is AES-256-GCM under a key derived (HKDF, RFC 5869) from the
-secret *and* a context. For a chat both are made of its identity (`adapters/storage/naming.py`), which arrives with every
+secret *and* a context. For a chat both are made of its identity (`adapters/storage/pseudonyms.py`), which arrives with every
 message and is not stored beside the state: with the database alone nothing opens, and with the secret as well each chat
 has to be guessed by itself.
 """
