@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from adapters.delivery.splitting import split_text, utf16_units
+from adapters.delivery.text_parts import split_text, utf16_units
 
 MESSAGE = 2000
 """What Discord takes in one message."""

@@ -26,7 +26,7 @@ from telegram.ext import ExtBot
 from adapters.conversation.incoming import Incoming
 from adapters.conversation.outgoing import Button, Outgoing
 from adapters.delivery.screen import Gone, NotNow
-from adapters.delivery.splitting import split_text, utf16_units
+from adapters.delivery.text_parts import split_text, utf16_units
 
 TYPING_SECONDS = 4.0
 """Telegram shows that somebody is typing for five seconds at a time."""

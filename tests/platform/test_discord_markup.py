@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from adapters.conversation.incoming import Incoming
 from adapters.conversation.outgoing import Button, Outgoing, Picture
-from adapters.delivery.splitting import utf16_units
+from adapters.delivery.text_parts import utf16_units
 from adapters.discord_adapter.plain import MESSAGE, messages, plain
 from adapters.storage.identity import ChatIdentity
 from tests.discord import Room, agreed, pinged, running

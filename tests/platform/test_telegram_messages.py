@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from adapters.delivery.splitting import utf16_units
+from adapters.delivery.text_parts import utf16_units
 from engine.knowledge.base import KnowledgeBase
 from tests.fakes.faulty_telegram import Fault, FaultyTelegram
 from tests.team import CITED, knowledge_folder, scripted
