@@ -11,9 +11,9 @@ from adapters.conversation.chat import Chat
 from adapters.conversation.privacy import Platform
 from adapters.conversation.state import ChatState
 from adapters.moderation.audit import AuditLog
-from adapters.moderation.drafting import Drafting
 from adapters.moderation.moderation import Moderation
 from adapters.moderation.policy import Admission, Mode
+from adapters.moderation.post_drafts import Drafting
 from adapters.moderation.posts import PostStore
 from adapters.moderation.rechecks import Recheck
 from adapters.moderation.review_queue import ReviewQueue

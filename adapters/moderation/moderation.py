@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from adapters.conversation.turns import Turns
 from adapters.moderation.audit import Action, AuditLog, Entry, Target, tally
 from adapters.moderation.chat_moderator import ChatModerator, MemberNotices
-from adapters.moderation.drafting import Drafting
+from adapters.moderation.post_drafts import Drafting
 from adapters.moderation.posts import PostStore
 from adapters.moderation.rechecks import Recheck
 from adapters.moderation.review_queue import ReviewQueue
