@@ -11,9 +11,9 @@ from random import Random
 from adapters import weeks
 from adapters.conversation.feedback_port import Poll
 from adapters.conversation.state import Answered, ChatState
-from adapters.feedback.asking import AskedDays, Moment, answered_in, may_ask, next_question
 from adapters.feedback.events import AllowList, FeedbackEvent
 from adapters.feedback.questions import Question, Questions
+from adapters.feedback.schedule import AskedDays, Moment, answered_in, may_ask, next_question
 from adapters.feedback.sinks import Forwarding
 from adapters.storage.identity import ChatIdentity
 from engine import EventRefused, StorageError, UrgencyLevel

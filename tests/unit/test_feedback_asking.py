@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import select
 
-from adapters.feedback.asking import AskedDays, Moment, answered_in, may_ask, next_question
+from adapters.feedback.schedule import AskedDays, Moment, answered_in, may_ask, next_question
 from adapters.feedback.sinks import DatabaseSink
 from adapters.storage.erasure import Names, erase
 from adapters.storage.identity import ChatIdentity
