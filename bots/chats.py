@@ -11,11 +11,11 @@ from urllib.parse import urlsplit
 from sqlalchemy import Connection, func, select
 
 from adapters.conversation.chat import Chat
+from adapters.conversation.daily_budget import Spending
 from adapters.conversation.feedback_port import FeedbackPort
 from adapters.conversation.pages import Pages
 from adapters.conversation.privacy import Platform, PrivacyFacts, Sink
 from adapters.conversation.reader import Reader
-from adapters.conversation.spending import Spending
 from adapters.conversation.texts import Languages, load_languages
 from adapters.conversation.turns import Turns
 from adapters.delivery.limits import ChatLimits

@@ -11,12 +11,12 @@ from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
+from adapters.conversation.daily_budget import Spending
 from adapters.conversation.feedback_port import FeedbackPort, Poll
 from adapters.conversation.incoming import Incoming
 from adapters.conversation.outgoing import Button, Outgoing, Outgoings, Picture, Rows, only
 from adapters.conversation.pages import Pages
 from adapters.conversation.reader import Reader
-from adapters.conversation.spending import Spending
 from adapters.conversation.state import ChatState
 from adapters.conversation.texts import ChatTexts
 from adapters.storage.urgent_counts import UrgentCounts

@@ -13,9 +13,9 @@ import pytest
 
 from adapters.console_adapter.adapter import SITTER
 from adapters.conversation.chat import Chat
+from adapters.conversation.daily_budget import Spending
 from adapters.conversation.incoming import Incoming
 from adapters.conversation.outgoing import Outgoing
-from adapters.conversation.spending import Spending
 from adapters.conversation.state import ChatState
 from adapters.storage.urgent_counts import UrgentCounts
 from bots.compose import Application

@@ -6,7 +6,7 @@ import asyncio
 import time
 from pathlib import Path
 
-from adapters.conversation.spending import Spending
+from adapters.conversation.daily_budget import Spending
 from adapters.delivery.limits import ChatLimits
 from adapters.delivery.store import ChatStore
 from adapters.storage.database import Database
