@@ -19,9 +19,9 @@ from adapters.discord_adapter.contexts import PersonContexts
 from adapters.discord_adapter.definitions import definitions, register
 from adapters.discord_adapter.gate import Gate
 from adapters.discord_adapter.intake import Intake
+from adapters.discord_adapter.interpreter import Reading
 from adapters.discord_adapter.moderators import Moderators
-from adapters.discord_adapter.pending import Pending
-from adapters.discord_adapter.reading import Reading
+from adapters.discord_adapter.private_replies import Pending
 from adapters.discord_adapter.screen import DiscordScreen
 from adapters.discord_adapter.setup import wrong_token
 from adapters.discord_adapter.texts import DiscordLanguages

@@ -12,7 +12,7 @@ from discord.utils import time_snowflake
 
 from adapters.discord_adapter.gate import Gate
 from adapters.discord_adapter.intake import Intake
-from adapters.discord_adapter.reading import seat_of
+from adapters.discord_adapter.interpreter import seat_of
 from engine import StorageError
 
 OLDEST_SECONDS = 24 * 3600

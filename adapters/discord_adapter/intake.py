@@ -21,8 +21,7 @@ from adapters.delivery.store import ChatStore
 from adapters.delivery.votes import Vote
 from adapters.discord_adapter.contexts import PersonContexts
 from adapters.discord_adapter.gate import Gate
-from adapters.discord_adapter.plain import plain
-from adapters.discord_adapter.reading import (
+from adapters.discord_adapter.interpreter import (
     FORM,
     PLATFORM,
     Form,
@@ -34,6 +33,7 @@ from adapters.discord_adapter.reading import (
     Suggest,
     seat_of,
 )
+from adapters.discord_adapter.plain import plain
 from adapters.discord_adapter.screen import DiscordScreen
 from adapters.discord_adapter.texts import DiscordLanguages
 from adapters.discord_adapter.threads import Asker, Threads

@@ -10,10 +10,10 @@ from typing import Any
 
 import discord
 
+from adapters.discord_adapter.interpreter import filled_in
 from adapters.discord_adapter.moderation_desk import lines_of
 from adapters.discord_adapter.moderation_posts import Posting
 from adapters.discord_adapter.plain import MESSAGE
-from adapters.discord_adapter.reading import filled_in
 from adapters.moderation.moderation import Moderation
 from adapters.moderation.reviews import Outcome
 from adapters.moderation.texts import ModerationTexts
