@@ -15,10 +15,10 @@ from adapters.conversation.chat import Chat
 from adapters.delivery.dispatch import Dispatch
 from adapters.delivery.limits import ChatLimits
 from adapters.delivery.store import ChatStore
+from adapters.web_adapter.address_limits import AddressLimits, Buckets, Places
 from adapters.web_adapter.boards import Boards
 from adapters.web_adapter.cookies import FormTokens
 from adapters.web_adapter.entries import Entries
-from adapters.web_adapter.limiting import AddressLimits, Buckets, Places
 from adapters.web_adapter.metrics import Metrics
 from adapters.web_adapter.operator_pages import Ended, Figures, OperatorPages, Problems, nothing
 from adapters.web_adapter.routes import application

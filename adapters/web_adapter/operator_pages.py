@@ -11,7 +11,7 @@ from typing import Any
 
 from starlette.responses import RedirectResponse, Response
 
-from adapters.web_adapter.limiting import Buckets
+from adapters.web_adapter.address_limits import Buckets
 from adapters.web_adapter.website import Refused, Site, Visit
 from engine import StorageError
 

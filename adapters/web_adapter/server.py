@@ -16,8 +16,8 @@ import uvicorn
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
+from adapters.web_adapter.address_limits import household, is_within
 from adapters.web_adapter.guard import HEADER_BYTES
-from adapters.web_adapter.limiting import household, is_within
 from engine import ConfigurationError
 
 PATIENCE_SECONDS = 15.0

@@ -23,11 +23,11 @@ from adapters.conversation.texts import ChatTexts
 from adapters.delivery.dispatch import Dispatch
 from adapters.delivery.store import ChatStore
 from adapters.storage.identity import ChatIdentity
+from adapters.web_adapter.address_limits import AddressLimits, Buckets, Places
 from adapters.web_adapter.boards import Board, Boards
 from adapters.web_adapter.cookies import Cookies, FormTokens, Preferences, chosen, new_session
 from adapters.web_adapter.entries import Entries
 from adapters.web_adapter.guard import Asker, comes_from_us
-from adapters.web_adapter.limiting import AddressLimits, Buckets, Places
 from adapters.web_adapter.metrics import Metrics
 from adapters.web_adapter.prose import plain, prose, with_contacts, with_links, worded
 from adapters.web_adapter.screen import QUIET
