@@ -20,12 +20,11 @@ from adapters.conversation.texts import Languages, load_languages
 from adapters.conversation.turns import Turns
 from adapters.delivery.limits import ChatLimits
 from adapters.delivery.store import ChatStore
-from adapters.feedback.composing import forwarding
 from adapters.feedback.desk import FeedbackDesk
 from adapters.feedback.events import AllowList
 from adapters.feedback.questions import Questions, read_questions
 from adapters.feedback.schedule import AskedDays
-from adapters.feedback.sinks import Forwarding
+from adapters.feedback.sinks import Forwarding, forwarding
 from adapters.storage.clock import WallClock
 from adapters.storage.database import Database, make_file
 from adapters.storage.keyring_file import InboxKey, from_texts, load, make_inbox_key, read_inbox_key, save

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import dataclass, field
-from typing import Protocol, Self
+from typing import Literal, Protocol, Self
 
 from sqlalchemy import Connection
 
@@ -16,6 +16,7 @@ from adapters.storage.database import Database
 from adapters.storage.tables import events as table
 from adapters.storage.upsert import upsert
 
+SinkName = Literal["database", "webhook"]
 _log = logging.getLogger("cafi.feedback")
 
 
@@ -82,3 +83,28 @@ def _row(event: FeedbackEvent) -> dict[str, str]:
         "sources": " ".join(event.sources),
         "decision": event.decision,
     }
+
+
+def forwarding(
+    database: Database,
+    *,
+    sinks: Sequence[SinkName],
+    webhook_url: str | None = None,
+    webhook_secret: str | None = None,
+) -> Forwarding:
+    """The configured sinks as one; enter it to start delivery. Without sinks nothing is kept.
+
+    Raises ConfigurationError for an address that is not safe. The caller has checked that the webhook has both values.
+    """
+    built: list[Sink] = []
+    for name in dict.fromkeys(sinks):
+        if name == "database":
+            built.append(DatabaseSink(database=database))
+        else:
+            # Only where it is used: httpx is slow to import.
+            from adapters.feedback.webhook import WebhookSink
+
+            # It logs the whole address of every request, and an address may hold a key.
+            logging.getLogger("httpx").setLevel(logging.WARNING)
+            built.append(WebhookSink(database=database, address=webhook_url or "", secret=webhook_secret or ""))
+    return Forwarding(sinks=tuple(built))

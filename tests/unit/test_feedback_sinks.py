@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select
 
-from adapters.feedback.composing import forwarding
 from adapters.feedback.events import FeedbackEvent
-from adapters.feedback.sinks import DatabaseSink, Forwarding
+from adapters.feedback.sinks import DatabaseSink, Forwarding, forwarding
 from adapters.feedback.webhook import WebhookSink
 from adapters.storage.tables import events
 from engine.exceptions import ConfigurationError, StorageUnavailable
