@@ -44,7 +44,7 @@ def web(chats: Chats) -> WebBot:
 
 async def _problems(chats: Chats) -> Sequence[str]:
     """What `cafi check` would say of the configuration that runs, without reading the settings anew."""
-    from bots.checking import findings_of
+    from bots.check import findings_of
 
     return await asyncio.to_thread(lambda: [f"{one.level}: {one.text}" for one in findings_of(chats.application)])
 

@@ -92,7 +92,7 @@ def check(config: Config = None, kb: Kb = None, agents: AgentsOption = None, as_
 
     Example: cafi check --config my.yaml
     """
-    from bots.checking import findings
+    from bots.check import findings
 
     with failing_calmly():
         found = findings(config, kb, agents)

@@ -38,7 +38,7 @@ def report(
     Example: cafi feedback report --weeks 12 --html report.html
     """
     from bots.feedback_table import document, show
-    from bots.writing import write_page
+    from bots.output import write_page
 
     with failing_calmly():
         found = _figures(config, weeks, platform)
@@ -66,7 +66,7 @@ def export(
     Example: cafi feedback export --csv feedback.csv
     """
     from bots.feedback_table import as_csv, records
-    from bots.writing import write_page
+    from bots.output import write_page
     from engine import ConfigurationError
 
     with failing_calmly():

@@ -141,7 +141,7 @@ def facts(
     Example: cafi kb facts --page docs/facts.md
     """
     from bots.compose import kb_folder
-    from bots.writing import write_part
+    from bots.output import write_part
     from engine import KnowledgeBase
     from kb_tools.fact_table import fact_lines, fact_page, facts_document
     from kb_tools.facts import facts_of
@@ -171,8 +171,8 @@ def coverage(
     Example: cafi kb coverage --html coverage.html
     """
     from bots.compose import kb_folder
+    from bots.output import write_page, write_part
     from bots.progress import progress
-    from bots.writing import write_page, write_part
     from engine import KnowledgeBase
     from kb_tools.coverage import measure_coverage
     from kb_tools.coverage_report import coverage_document, coverage_lines, coverage_page

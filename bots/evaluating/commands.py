@@ -9,11 +9,11 @@ from typing import Annotated, Any, cast, get_args
 
 import typer
 
-from bots.evaluating.calibrating import calibrate
-from bots.evaluating.facilitating import facilitator_app
-from bots.evaluating.rating import rating_app
-from bots.evaluating.reporting import report
-from bots.evaluating.simulating import Reflection, show_reflection, simulate
+from bots.evaluating.calibration import calibrate
+from bots.evaluating.facilitators import facilitator_app
+from bots.evaluating.ratings import rating_app
+from bots.evaluating.report import report
+from bots.evaluating.simulation import Reflection, show_reflection, simulate
 from bots.evaluating.specificity import specificity_app
 from bots.options import AgentsOption, Config, Json, Kb, application, failing_calmly, one_of, print_json
 from bots.progress import progress
@@ -128,7 +128,7 @@ def judges(
 
     Example: cafi eval judges --scenarios scenarios.jsonl --kb my_manual --agents builtin --json
     """
-    from bots.evaluating.judging import judging
+    from bots.evaluating.judges import judging
     from evaluation.judges import Tiers, measure, read_scenarios
 
     async def run() -> dict[str, Any]:

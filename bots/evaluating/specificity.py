@@ -47,7 +47,7 @@ def specificity(
 
     Example: cafi eval specificity --out specificity.json --sheet sheet.csv --agents builtin
     """
-    from bots.writing import write_page
+    from bots.output import write_page
     from evaluation.facilitating import specificity as laboratory
 
     async def asked() -> SpecificityReport:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bots.writing import marks, write_part
+from bots.output import marks, write_part
 from engine.exceptions import ConfigurationError
 from engine.knowledge.base import KnowledgeBase
 from kb_tools.coverage import measure_coverage

@@ -43,7 +43,7 @@ def report(
 
     Example: cafi eval report --transcripts runs/first --ratings ratings.jsonl --out report.html --markdown report.md
     """
-    from bots.writing import write_page
+    from bots.output import write_page
     from evaluation.rating.scoring import Scoring
     from evaluation.reporting.assembling import assemble
     from evaluation.reporting.given import Named, read

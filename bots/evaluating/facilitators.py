@@ -130,7 +130,7 @@ def drift(
 
     Example: cafi eval drift --role diet --out checkpoints.jsonl --agents llm
     """
-    from bots.writing import write_page
+    from bots.output import write_page
     from engine import ROLE_AND_TONE, ConfigurationError, read_text
     from evaluation.facilitating.checkpoints import SHIPPED, Checkpoint, choose_starts, read_checkpoints
     from evaluation.facilitating.drift import Drifted, DriftSearch

@@ -132,7 +132,7 @@ def _live(
         raise ConfigurationError("--bars are for --replay and for built-in judges.", remedy="Use --agents builtin.")
     if record is None:
         return Asked(name="configured", running=base, rows=rows, tiers=tiers)
-    from bots.evaluating.judging import with_model
+    from bots.evaluating.judges import with_model
     from evaluation.calibration.recording import RecordingModel
 
     recorder = RecordingModel(base.chat_model, record, _head(base, answered_by))
@@ -145,7 +145,7 @@ def _replayed(
     base: Application, rows: Sequence[LabelledReply], tiers: Tiers, path: Path, bars: Bars | None
 ) -> list[Asked]:
     """The built-in judges, and the judges of each recording."""
-    from bots.evaluating.judging import with_model
+    from bots.evaluating.judges import with_model
     from evaluation.calibration.gate import BUILTIN, recordings_in
     from evaluation.calibration.recording import Recording, ReplayModel
     from evaluation.calibration.scenarios import sample
@@ -212,7 +212,7 @@ async def _measured(asked: Iterable[Asked], repeat: int, worst: int) -> dict[str
 
 
 async def _findings(one: Asked, repeat: int) -> Findings:
-    from bots.evaluating.judging import judging, rule_book
+    from bots.evaluating.judges import judging, rule_book
     from evaluation.calibration.figures import Findings
     from evaluation.calibration.scenarios import expect_rules
     from evaluation.calibration.trials import Subject, ask_all, questions
