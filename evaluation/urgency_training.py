@@ -36,7 +36,7 @@ from engine import (
 from engine import URGENCY_HEADS as HEADS
 from engine import head_words as words
 from evaluation.urgency import LabelledMessage, read_messages
-from evaluation.urgency_augmenting import Example, augmented
+from evaluation.urgency_augmentation import Example, augmented
 
 ROOT = Path(__file__).parents[1]
 DATA = ROOT / "evaluation" / "data" / "urgency"

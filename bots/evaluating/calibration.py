@@ -15,12 +15,12 @@ from bots.progress import progress
 
 if TYPE_CHECKING:
     from bots.compose import Application
-    from evaluation.calibration.comparing import Variant
     from evaluation.calibration.figures import Findings
     from evaluation.calibration.gate import Bars
-    from evaluation.calibration.recording import Head
+    from evaluation.calibration.recordings import Head
     from evaluation.calibration.scenarios import LabelledReply
     from evaluation.calibration.trials import Tiers
+    from evaluation.calibration.variants import Variant
 
 Scenarios = Annotated[
     Path | None,
@@ -75,10 +75,10 @@ def calibrate(
     Example: cafi eval calibrate --replay evaluation/data/recordings --bars evaluation/data/bars.yaml
     """
     from bots.evaluating.calibration_tables import show
-    from evaluation.calibration.comparing import read_variants
     from evaluation.calibration.gate import Bars
     from evaluation.calibration.scenarios import SHIPPED, read_labelled
     from evaluation.calibration.scenarios import sample as sampled
+    from evaluation.calibration.variants import read_variants
 
     with failing_calmly():
         _sensible(tiers, record=record, replay=replay, compare=compare, bars=bars)
@@ -133,7 +133,7 @@ def _live(
     if record is None:
         return Asked(name="configured", running=base, rows=rows, tiers=tiers)
     from bots.evaluating.judges import with_model
-    from evaluation.calibration.recording import RecordingModel
+    from evaluation.calibration.recordings import RecordingModel
 
     recorder = RecordingModel(base.chat_model, record, _head(base, answered_by))
     running = with_model(base, recorder)
@@ -147,7 +147,7 @@ def _replayed(
     """The built-in judges, and the judges of each recording."""
     from bots.evaluating.judges import with_model
     from evaluation.calibration.gate import BUILTIN, recordings_in
-    from evaluation.calibration.recording import Recording, ReplayModel
+    from evaluation.calibration.recordings import Recording, ReplayModel
     from evaluation.calibration.scenarios import sample
 
     asked = [Asked(name=BUILTIN, running=base, rows=rows, tiers=tiers)]
@@ -182,7 +182,7 @@ def _variant(base: Application, one: Variant, rows: Sequence[LabelledReply], tie
 
 
 def _head(base: Application, answered_by: str) -> Head:
-    from evaluation.calibration.recording import Head
+    from evaluation.calibration.recordings import Head
 
     models = base.settings.models
     return Head(large=models.large, small=models.small, roles=models.roles, answered_by=answered_by)
@@ -190,8 +190,8 @@ def _head(base: Application, answered_by: str) -> Head:
 
 async def _measured(asked: Iterable[Asked], repeat: int, worst: int) -> dict[str, Any]:
     """Figures and worst cases of each subject, one after the other, and the comparison where there are several."""
-    from evaluation.calibration.comparing import compared
     from evaluation.calibration.figures import summary
+    from evaluation.calibration.variants import compared
     from evaluation.calibration.worst import worst_cases
 
     subjects: dict[str, Any] = {}

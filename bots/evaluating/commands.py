@@ -49,14 +49,14 @@ def retrieval(
     from evaluation.retrieval import measure, measure_agent, read_questions
 
     async def with_agent() -> dict[str, Any]:
-        from evaluation import reflecting
+        from evaluation import reflection_arms
 
         async with running.closing:
             if reflection is not None:
-                arms = reflecting.choose_arms(reflection)
+                arms = reflection_arms.choose_arms(reflection)
                 with progress("questions", len(rows) * len(arms)) as advance:
                     many = running.settings.parallel
-                    return await reflecting.measure(rows, running.engine, arms, advance, parallel=many)
+                    return await reflection_arms.measure(rows, running.engine, arms, advance, parallel=many)
             with progress("questions", len(rows)) as advance:
                 return await measure_agent(rows, running.engine, advance, parallel=running.settings.parallel)
 
@@ -159,7 +159,7 @@ def conversations(
 
     Example: cafi eval conversations --script evaluation/data/conversations.jsonl --agents builtin --json
     """
-    from evaluation.conversing import converse, read_conversations
+    from evaluation.scripted_conversations import converse, read_conversations
 
     async def run() -> dict[str, Any]:
         running = application(config, kb, agents)

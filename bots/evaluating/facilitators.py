@@ -73,7 +73,7 @@ def facilitators(
     from evaluation.facilitating.design import Design
     from evaluation.facilitating.journal import Journal
     from evaluation.facilitating.roles import FacilitatorFile
-    from evaluation.facilitating.running import Run
+    from evaluation.facilitating.run import Run
 
     async def run() -> dict[str, Any]:
         running = seeded(application(config, kb, agents), seed)

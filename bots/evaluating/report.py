@@ -45,7 +45,7 @@ def report(
     """
     from bots.output import write_page
     from evaluation.rating.scoring import Scoring
-    from evaluation.reporting.assembling import assemble
+    from evaluation.reporting.assembly import assemble
     from evaluation.reporting.given import Named, read
     from evaluation.reporting.page import page
     from evaluation.reporting.summary import summary

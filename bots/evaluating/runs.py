@@ -13,7 +13,7 @@ from bots.options import FAILED, failing_calmly, print_json
 if TYPE_CHECKING:
     from bots.compose import Application
     from engine import ChatModel
-    from evaluation.facilitating.spending import Spending
+    from evaluation.facilitating.run_budget import Spending
 
 Seed = Annotated[int | None, typer.Option(help="For providers that can repeat themselves.", show_default=False)]
 Parallel = Annotated[int | None, typer.Option(min=1, help="Conversations at the same time.", show_default=False)]
@@ -46,7 +46,7 @@ def seeded(running: Application, seed: int | None) -> Application:
 def limited(running: Application, tokens: int | None, cost: float | None) -> Spending:
     """What the run may spend; raises ConfigurationError for a cost that nobody can know."""
     from engine import ConfigurationError
-    from evaluation.facilitating.spending import Spending
+    from evaluation.facilitating.run_budget import Spending
 
     models = running.settings.models
     if cost is not None and running.chat_model is not None:

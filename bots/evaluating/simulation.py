@@ -60,10 +60,10 @@ def simulate(
     Example: cafi eval simulate --personas all --turns 12 --out runs/personas --agents builtin
     """
     from evaluation.facilitating.journal import Journal
-    from evaluation.reflecting import CONFIGURED, choose_arms, engine_of
+    from evaluation.reflection_arms import CONFIGURED, choose_arms, engine_of
     from evaluation.simulating.design import SimulationDesign
     from evaluation.simulating.personas import SHIPPED, choose_personas
-    from evaluation.simulating.running import Simulation
+    from evaluation.simulating.simulation import Simulation
 
     async def run() -> dict[str, Any]:
         running = seeded(application(config, kb, agents), seed)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from engine import Budget, Case, ConfigurationError, Decision, Judge, Ledger, Verdict, applicable
-from evaluation.calibration.recording import UNRECORDED
+from evaluation.calibration.recordings import UNRECORDED
 from evaluation.calibration.scenarios import LabelledReply
 from evaluation.judges import Judging, case_of
 

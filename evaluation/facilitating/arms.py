@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from engine import FilterPlan
-from evaluation.choosing import chosen
+from evaluation.choice import chosen
 
 ON, OFF = "on", "off"
 NO_JUDGES = FilterPlan(preliminary=False, chief=False, refiner=False, reminders=False)

@@ -10,7 +10,7 @@ from pathlib import Path
 from pydantic import Field, field_validator
 
 from engine import ConfigurationError, Conversation, Engine, Message, Role, Strict, active_after
-from evaluation.choosing import chosen
+from evaluation.choice import chosen
 from evaluation.rows import read_rows
 
 SHIPPED = Path(__file__).resolve().parent.parent / "data" / "checkpoints.jsonl"

@@ -9,7 +9,7 @@ from engine import Conversation, Decision, Draft, Engine, Judge, Ledger, Outcome
 from evaluation.facilitating.arms import ARMS, OFF
 from evaluation.facilitating.protocol import Facilitator, FacilitatorTask
 from evaluation.facilitating.roles import FacilitatorRole
-from evaluation.facilitating.running import visible
+from evaluation.facilitating.run import visible
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 from pydantic import Field, field_validator
 
 from engine import Strict, read_yaml
-from evaluation.choosing import chosen
+from evaluation.choice import chosen
 
 SHIPPED = Path(__file__).resolve().parent.parent / "data" / "facilitators.yaml"
 STUDY = ("social_activism", "social_interaction", "diet")

@@ -10,8 +10,8 @@ from engine import Decision
 from evaluation.rating.ratings import Rating
 from evaluation.rating.tables import figure
 from evaluation.reporting.document import Example, Section, Spoken, Table
+from evaluation.reporting.notation import ordered_arms, spoken_name
 from evaluation.reporting.rated_sections import panel_name
-from evaluation.reporting.wording import ordered_arms, spoken_name
 from evaluation.transcripts import JudgeVerdict, Response
 
 MOST = 5

@@ -19,7 +19,7 @@ from evaluation.reporting.document import (
     Table,
 )
 from evaluation.reporting.measured import Calibration, MeasuredJudge, MeasuredShare, MeasuredSubject, SharedCriticism
-from evaluation.reporting.wording import NONE, between, counted, number, percent, spoken_name
+from evaluation.reporting.notation import NONE, between, counted, number, percent, spoken_name
 
 SENSITIVITY, SPECIFICITY = "sensitivity", "specificity"
 

@@ -18,7 +18,7 @@ from evaluation.reporting.document import (
     Section,
     Table,
 )
-from evaluation.reporting.wording import ordered_arms, probability, spoken_name
+from evaluation.reporting.notation import ordered_arms, probability, spoken_name
 
 SLOTS = 16
 """Queries that fit beside each other in one panel."""

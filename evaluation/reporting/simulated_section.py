@@ -6,7 +6,7 @@ from typing import Any
 
 from evaluation.reporting.document import Section, Table
 from evaluation.reporting.given import Simulated
-from evaluation.reporting.wording import NONE, number, ordered_arms, spoken_name
+from evaluation.reporting.notation import NONE, number, ordered_arms, spoken_name
 from evaluation.simulating.figures import figures
 
 HEAD = (

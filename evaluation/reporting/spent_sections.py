@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from engine import Decision
 from evaluation.reporting.document import Plot, Section, StripPanel, Strips, Table
-from evaluation.reporting.wording import NONE, late, middle, number, ordered_arms
+from evaluation.reporting.notation import NONE, late, middle, number, ordered_arms
 from evaluation.transcripts import Response
 
 CHIEF = "chief"

@@ -11,7 +11,7 @@ from typing import Self
 from pydantic import Field, model_validator
 
 from engine import ConfigurationError, Strict, read_yaml
-from evaluation.choosing import chosen
+from evaluation.choice import chosen
 
 SHIPPED = Path(__file__).resolve().parent.parent / "data" / "personas"
 LEAST = 8

@@ -24,13 +24,13 @@ from engine.models.protocol import Completion, Finish, Prompt, PromptMessage
 from engine.models.scripted import ScriptedAnswer, ScriptedModel
 from engine.rules import RuleBook
 from engine.types import Decision, Tier
-from evaluation.calibration.comparing import compared, read_variants
 from evaluation.calibration.figures import Findings, summary
 from evaluation.calibration.gate import Bars, problems, recordings_in
-from evaluation.calibration.recording import UNRECORDED, Head, Recording, RecordingModel, ReplayModel, key_of
+from evaluation.calibration.recordings import UNRECORDED, Head, Recording, RecordingModel, ReplayModel, key_of
 from evaluation.calibration.scenarios import LabelledReply
 from evaluation.calibration.shares import Share, exact_mcnemar, quantile
 from evaluation.calibration.trials import Subject, Trial, ask_all
+from evaluation.calibration.variants import compared, read_variants
 from evaluation.calibration.worst import worst_cases
 from evaluation.judges import Judging
 from tests.fakes.openai_server import OpenAIServer, answer, status

@@ -25,8 +25,8 @@ from evaluation.facilitating.journal import Journal
 from evaluation.facilitating.ladder import LadderFacilitator
 from evaluation.facilitating.protocol import FacilitatorTask
 from evaluation.facilitating.roles import FacilitatorFile, FacilitatorRole
-from evaluation.facilitating.running import Run
-from evaluation.facilitating.spending import Spending
+from evaluation.facilitating.run import Run
+from evaluation.facilitating.run_budget import Spending
 from evaluation.transcripts import read_transcripts
 from tests.team import CITED, DOUBT, engine_over, rejection, scripted
 

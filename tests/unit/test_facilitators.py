@@ -24,7 +24,7 @@ from evaluation.facilitating.ladder import LadderFacilitator
 from evaluation.facilitating.llm import GIVEN, LlmFacilitator
 from evaluation.facilitating.protocol import FacilitatorTask
 from evaluation.facilitating.roles import STUDY, FacilitatorFile
-from evaluation.facilitating.running import visible
+from evaluation.facilitating.run import visible
 from evaluation.facilitating.specificity import SHIPPED as QUESTIONS
 from evaluation.facilitating.specificity import read_ordinary_questions
 from tests.team import application, engine_over

@@ -17,7 +17,7 @@ from engine.models.scripted import ScriptedModel
 from engine.settings import AssistantSettings, Budget
 from engine.turn.engine import Engine
 from engine.types import Outcome, Turn
-from evaluation.reflecting import ARMS, choose_arms, engine_of, measure
+from evaluation.reflection_arms import ARMS, choose_arms, engine_of, measure
 from evaluation.retrieval import Question
 from tests.team import CITED, DOUBT, engine_over, rejection, scripted
 

@@ -22,7 +22,7 @@ from evaluation.calibration.gate import Bars
 from evaluation.rating.published import PUBLISHED
 from evaluation.rating.ratings import Rating, add_ratings, rating_of
 from evaluation.rating.scoring import Scoring, score_ratings
-from evaluation.reporting.assembling import assemble
+from evaluation.reporting.assembly import assemble
 from evaluation.reporting.document import Example, Plot, Report, Section, Spoken, Table
 from evaluation.reporting.given import Given, Named, read, read_calibration, read_simulation, read_specificity
 from evaluation.reporting.judge_sections import calibration_section, specificity_section

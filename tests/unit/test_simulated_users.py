@@ -20,13 +20,13 @@ from engine.prompts import Prompts
 from engine.turn.engine import Engine
 from engine.types import Message, Role
 from evaluation.facilitating.journal import Journal
-from evaluation.facilitating.spending import Spending
+from evaluation.facilitating.run_budget import Spending
 from evaluation.simulating.design import SimulationDesign
 from evaluation.simulating.figures import figures
 from evaluation.simulating.personas import LEAST, Due, Persona, choose_personas
 from evaluation.simulating.players import LlmPlayer, PersonaOutput, ScriptPlayer
 from evaluation.simulating.protocol import PersonaTask, Player
-from evaluation.simulating.running import Simulation
+from evaluation.simulating.simulation import Simulation
 from evaluation.transcripts import Response, read_transcripts
 from tests.team import engine_over, scripted
 

@@ -9,10 +9,10 @@ from evaluation.reporting.document import Report, Section, Table
 from evaluation.reporting.example_sections import example_sections
 from evaluation.reporting.given import Given
 from evaluation.reporting.judge_sections import calibration_section, specificity_section
+from evaluation.reporting.notation import counted, ordered_arms
 from evaluation.reporting.rated_sections import panel_name, rated_sections
 from evaluation.reporting.simulated_section import simulated_section
 from evaluation.reporting.spent_sections import outcome_section, spent_section
-from evaluation.reporting.wording import counted, ordered_arms
 
 
 def assemble(given: Given) -> Report:

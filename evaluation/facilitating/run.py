@@ -9,11 +9,11 @@ from typing import Any
 
 from engine import Conversation, Decision, Engine, Ledger, Message, Stage, Turn
 from evaluation.facilitating.arms import ARMS
+from evaluation.facilitating.conversations import Holding, Written, marks_of
 from evaluation.facilitating.design import Held
-from evaluation.facilitating.holding import Holding, Written, marks_of
 from evaluation.facilitating.journal import Journal
 from evaluation.facilitating.protocol import Facilitator, FacilitatorTask
-from evaluation.facilitating.spending import Spending
+from evaluation.facilitating.run_budget import Spending
 from evaluation.transcripts import Response
 
 EXCHANGE = 2

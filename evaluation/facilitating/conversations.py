@@ -11,7 +11,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from engine import Conversation, Engine, Ledger, ModelError, Turn, UrgencyLevel, clean
 from evaluation.facilitating.journal import Entry, Expected, HeldT, Journal, Place
-from evaluation.facilitating.spending import Spending
+from evaluation.facilitating.run_budget import Spending
 from evaluation.transcripts import Response, Spent, verdicts_of
 
 

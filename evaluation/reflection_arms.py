@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, get_args
 
 from engine import Engine, Reflection
-from evaluation.choosing import chosen
+from evaluation.choice import chosen
 from evaluation.retrieval import Question, ask_all, figures
 
 CONFIGURED = "configured"

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from engine import Conversation, Engine, Ledger, Turn
-from evaluation.facilitating.holding import Holding, Written, marks_of
+from evaluation.facilitating.conversations import Holding, Written, marks_of
 from evaluation.facilitating.journal import Journal
-from evaluation.facilitating.spending import Spending
+from evaluation.facilitating.run_budget import Spending
 from evaluation.simulating.design import Simulated
 from evaluation.simulating.figures import figures
 from evaluation.simulating.protocol import PersonaTask, Player
