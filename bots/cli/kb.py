@@ -93,7 +93,7 @@ def show(
     """
     from bots.compose import kb_folder
     from engine import ConfigurationError, KnowledgeBase
-    from kb_tools.listing import listing, source_document, source_lines
+    from kb_tools.source_view import listing, source_document, source_lines
 
     with failing_calmly():
         base = KnowledgeBase.load(kb_folder(application(config, kb, agents)))

@@ -13,7 +13,7 @@ from engine.knowledge.base import KnowledgeBase, scan_knowledge
 from engine.knowledge.dangers import HowFast, read_dangers
 from kb_tools.lint.limits import LintLimits
 from kb_tools.lint.lint import lint
-from kb_tools.listing import source_lines
+from kb_tools.source_view import source_lines
 from tests.sources import HEAD, ROOT, SHIPPED, problems_of, write
 
 LIMITS = LintLimits.load(ROOT.parent / "config" / "kb_lint.yaml")
