@@ -9,7 +9,7 @@ from rehearsal.discord_world.calls import RestCall
 from rehearsal.discord_world.errors import ApiError
 from rehearsal.discord_world.forms import ThreadForm, check
 from rehearsal.discord_world.permissions import Permission
-from rehearsal.discord_world.posting import Postings
+from rehearsal.discord_world.postings import Postings
 from rehearsal.discord_world.things import (
     TEXT,
 )

@@ -7,7 +7,7 @@ from typing import Any
 from rehearsal.discord_world import errors
 from rehearsal.discord_world.calls import RestCall
 from rehearsal.discord_world.forms import check_command
-from rehearsal.discord_world.posting import Postings
+from rehearsal.discord_world.postings import Postings
 from rehearsal.discord_world.world import as_id
 
 MOST = 100

@@ -27,7 +27,7 @@ from rehearsal.discord_world import payloads
 from rehearsal.discord_world.gateway import Gateway, Intent
 from rehearsal.discord_world.people import Person
 from rehearsal.discord_world.permissions import NOTHING, USUAL, Permission
-from rehearsal.discord_world.posting import Postings
+from rehearsal.discord_world.postings import Postings
 from rehearsal.discord_world.rest import API, Rest
 from rehearsal.discord_world.things import (
     CATEGORY,

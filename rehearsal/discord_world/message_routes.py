@@ -10,7 +10,7 @@ from rehearsal.discord_world.errors import ApiError
 from rehearsal.discord_world.forms import check_message
 from rehearsal.discord_world.gateway import Intent
 from rehearsal.discord_world.permissions import Permission
-from rehearsal.discord_world.posting import Postings, without_content
+from rehearsal.discord_world.postings import Postings, without_content
 from rehearsal.discord_world.things import Channel, Message
 from rehearsal.discord_world.world import as_id
 

@@ -11,7 +11,7 @@ from rehearsal.discord_world.errors import Impossible
 from rehearsal.discord_world.gateway import Intent
 from rehearsal.discord_world.options import filled_options, resolved, submitted
 from rehearsal.discord_world.permissions import Permission
-from rehearsal.discord_world.posting import Postings
+from rehearsal.discord_world.postings import Postings
 from rehearsal.discord_world.things import (
     AUTOCOMPLETE,
     COMMAND,

@@ -18,7 +18,7 @@ from rehearsal.discord_world import (
 )
 from rehearsal.discord_world.calls import RestCall, generous
 from rehearsal.discord_world.errors import ApiError, no_such_route, unauthorized
-from rehearsal.discord_world.posting import Postings
+from rehearsal.discord_world.postings import Postings
 from rehearsal.discord_world.things import Attachment
 
 Handler: TypeAlias = Callable[[Postings, RestCall], Any]

@@ -8,7 +8,7 @@ from typing import Any
 
 from rehearsal.discord_world.clock import Clock
 from rehearsal.discord_world.permissions import NOTHING, Permission
-from rehearsal.discord_world.waiting import Waiters
+from rehearsal.discord_world.waiters import Waiters
 
 TEXT, DM, CATEGORY = 0, 1, 4
 PUBLIC_THREAD, PRIVATE_THREAD = 11, 12

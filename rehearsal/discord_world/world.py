@@ -21,7 +21,7 @@ from rehearsal.discord_world.things import (
     Overwrite,
     User,
 )
-from rehearsal.discord_world.waiting import Waiters
+from rehearsal.discord_world.waiters import Waiters
 
 
 @dataclass(frozen=True, kw_only=True)

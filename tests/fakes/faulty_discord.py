@@ -15,7 +15,7 @@ from rehearsal.discord_world.discord_server import DiscordServer
 from rehearsal.discord_world.gateway import INVALID, RECONNECT, Gateway, GatewaySession, Intent
 from rehearsal.discord_world.people import Person
 from rehearsal.discord_world.permissions import NOTHING, Permission
-from rehearsal.discord_world.posting import Postings
+from rehearsal.discord_world.postings import Postings
 from rehearsal.discord_world.rest import Handler, Rest
 from rehearsal.discord_world.things import Channel, Guild, Member, Message, Overwrite, Role, User
 
