@@ -11,10 +11,10 @@ from urllib.parse import urlsplit
 from sqlalchemy import Connection, func, select
 
 from adapters.conversation.chat import Chat
-from adapters.conversation.daily_budget import Spending
+from adapters.conversation.daily_budget import DailyBudget
 from adapters.conversation.feedback_port import FeedbackPort
 from adapters.conversation.pages import Pages
-from adapters.conversation.privacy import Platform, PrivacyFacts, Sink
+from adapters.conversation.privacy import FeedbackDestination, Platform, PrivacyFacts
 from adapters.conversation.reader import Reader
 from adapters.conversation.texts import Languages, load_languages
 from adapters.conversation.turns import Turns
@@ -144,10 +144,10 @@ class Chats(Parts):
         return load_languages(settings.config_folder / "chat", settings.crisis.language)
 
     @cached_property
-    def spending(self) -> Spending:
+    def spending(self) -> DailyBudget:
         """The day's spending of all platforms together."""
         limits = self.application.settings.spending
-        return Spending(
+        return DailyBudget(
             store=self.store,
             tokens_a_day=limits.tokens_a_day,
             cost_a_day=limits.cost_a_day,
@@ -168,12 +168,12 @@ class Chats(Parts):
         )
 
     @property
-    def _sinks(self) -> tuple[Sink, ...]:
+    def _sinks(self) -> tuple[FeedbackDestination, ...]:
         feedback = self.application.settings.feedback
         if not feedback.enabled:
             return ()
         host = urlsplit(feedback.webhook_url or "").hostname or ""
-        return tuple(Sink(kind=one, host=host if one == "webhook" else "") for one in feedback.sinks)
+        return tuple(FeedbackDestination(kind=one, host=host if one == "webhook" else "") for one in feedback.sinks)
 
     @cached_property
     def questions(self) -> Questions:

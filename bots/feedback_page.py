@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from html import escape
 
-from adapters.feedback.figures import Figures, QuestionFigures, Share
+from adapters.feedback.figures import Figures, OptionShare, QuestionFigures
 from bots.feedback_table import answers, favourable, notes, option_names, percent, row_names, shown_tables
 
 _STYLE = """
@@ -61,14 +61,14 @@ def _section(one: QuestionFigures) -> str:
     return f"<section>{''.join(parts)}</section>"
 
 
-def _bars(rows: Sequence[tuple[str, Share]], title: str) -> str:
+def _bars(rows: Sequence[tuple[str, OptionShare]], title: str) -> str:
     """Horizontal bars with intervals; the alternative text says every number."""
     marks = "".join(_bar(at, name, share) for at, (name, share) in enumerate(rows))
     alt = "; ".join(f"{name}: {share.chosen}, {percent(share)[0]} ({percent(share)[1]})" for name, share in rows)
     return _svg(len(rows) * _GAP + 28, f"{title}. {alt}", _scale(len(rows) * _GAP + 4) + marks)
 
 
-def _bar(at: int, name: str, share: Share) -> str:
+def _bar(at: int, name: str, share: OptionShare) -> str:
     low, high = share.interval or (0.0, 0.0)
     top, middle = at * _GAP + 4, at * _GAP + 4 + _BAR / 2
     lines = _wrapped(name)
@@ -101,7 +101,7 @@ def _scale(height: float) -> str:
     )
 
 
-def _line(rows: Sequence[Share], good: str) -> str:
+def _line(rows: Sequence[OptionShare], good: str) -> str:
     """Shares over weeks as points with intervals, joined by a line."""
     height, left, right = 200, 50, _WIDTH - 20
     step = (right - left) / len(rows)
@@ -127,7 +127,7 @@ def _line(rows: Sequence[Share], good: str) -> str:
     return _svg(height + 40, f"Share of {good} over time. {alt}", grid + joined + "".join(marks))
 
 
-def _table(name: str, rows: Sequence[Share], good: str) -> str:
+def _table(name: str, rows: Sequence[OptionShare], good: str) -> str:
     return (
         f"<table><caption>{_TITLES[name]}</caption><thead><tr><th scope='col'></th><th scope='col'>answers</th>"
         f"<th scope='col'>{escape(good)}</th><th scope='col'>95 %</th></tr></thead><tbody>"
@@ -135,7 +135,7 @@ def _table(name: str, rows: Sequence[Share], good: str) -> str:
     )
 
 
-def _cells(name: str, rows: Sequence[Share]) -> Iterator[str]:
+def _cells(name: str, rows: Sequence[OptionShare]) -> Iterator[str]:
     for share in rows:
         said, interval = percent(share)
         yield (

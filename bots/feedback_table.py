@@ -7,7 +7,7 @@ import io
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from adapters.feedback.figures import Figures, QuestionFigures, Share
+from adapters.feedback.figures import Figures, OptionShare, QuestionFigures
 from adapters.storage.urgent_counts import HELD_BACK_UNDER
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def notes(found: Figures) -> Iterator[str]:
         )
 
 
-def option_names(one: QuestionFigures, share: Share) -> str:
+def option_names(one: QuestionFigures, share: OptionShare) -> str:
     """The options of a row in words."""
     texts = {option.id: option.text.en for option in one.question.options}
     return " / ".join(texts[name] for name in share.names)
@@ -97,7 +97,7 @@ def favourable(one: QuestionFigures) -> str:
     return " or ".join(f"“{option.text.en}”" for option in one.question.options if option.favourable)
 
 
-def row_names(table: str, share: Share) -> str:
+def row_names(table: str, share: OptionShare) -> str:
     """The names of a row in words: weeks as a span."""
     if table == "weeks" and len(share.names) > 1:
         return f"{share.names[0]} to {share.names[-1]}"
@@ -110,7 +110,7 @@ def shown_tables(one: QuestionFigures) -> list[str]:
     return [name for name in TABLES if len(getattr(one, name)) > (name != "sources")]
 
 
-def percent(share: Share) -> tuple[str, str]:
+def percent(share: OptionShare) -> tuple[str, str]:
     """Share and interval in words; a dash where they are held back."""
     if share.share is None or share.interval is None:
         return "held back", ""
@@ -156,12 +156,12 @@ def _question(one: QuestionFigures) -> dict[str, Any]:
     }
 
 
-def _row(table: str, share: Share) -> str:
+def _row(table: str, share: OptionShare) -> str:
     """The row's name in exported rows; weeks as an interval of ISO 8601."""
     return "/".join((share.names[0], share.names[-1])) if table == "weeks" else "+".join(share.names)
 
 
-def _numbers(share: Share) -> dict[str, Any]:
+def _numbers(share: OptionShare) -> dict[str, Any]:
     low, high = share.interval or (None, None)
     return {
         "answers": share.answers,

@@ -27,7 +27,7 @@ class SpendingStore(Protocol):
 
 
 @dataclass(kw_only=True)
-class Spending:
+class DailyBudget:
     """Sums up; `tokens_a_day` and `cost_a_day` are limits, None for none. Raises nothing: a sum never stops a chat."""
 
     store: SpendingStore | None = None

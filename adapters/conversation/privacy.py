@@ -21,7 +21,7 @@ class Platform:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Sink:
+class FeedbackDestination:
     """Where feedback goes: `kind` is database or webhook, `host` the webhook's."""
 
     kind: Literal["database", "webhook"]
@@ -40,7 +40,7 @@ class PrivacyFacts:
     provider_stores: bool = False
     idle_hours: int = 24
     asked_days: int = 14
-    sinks: tuple[Sink, ...] = ()
+    sinks: tuple[FeedbackDestination, ...] = ()
     log_level: str = "INFO"
     moderators: str = ""
     crisis_notes: bool = False

@@ -11,7 +11,7 @@ from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
-from adapters.conversation.daily_budget import Spending
+from adapters.conversation.daily_budget import DailyBudget
 from adapters.conversation.feedback_port import FeedbackPort, Poll
 from adapters.conversation.incoming import Incoming
 from adapters.conversation.outgoing import Button, Outgoing, Outgoings, Picture, Rows, only
@@ -40,7 +40,7 @@ class Turns:
     """
 
     pages: Pages
-    spending: Spending = field(default_factory=Spending)
+    spending: DailyBudget = field(default_factory=DailyBudget)
     feedback: FeedbackPort | None = None
     counts: UrgentCounts = field(default_factory=UrgentCounts)
     reader: Reader = field(default_factory=Reader)

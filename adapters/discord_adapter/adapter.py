@@ -18,8 +18,8 @@ from adapters.discord_adapter.backfill import Backfill
 from adapters.discord_adapter.contexts import PersonContexts
 from adapters.discord_adapter.definitions import definitions, register
 from adapters.discord_adapter.gate import Gate
-from adapters.discord_adapter.intake import Intake
-from adapters.discord_adapter.interpreter import Reading
+from adapters.discord_adapter.intake import DiscordIntake
+from adapters.discord_adapter.interpreter import Interpreter
 from adapters.discord_adapter.moderators import Moderators
 from adapters.discord_adapter.private_replies import Pending
 from adapters.discord_adapter.screen import DiscordScreen
@@ -99,7 +99,7 @@ class DiscordBot:
     options: dict[str, Any] = field(default_factory=dict)
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
     dispatch: Dispatch = field(init=False)
-    intake: Intake = field(init=False)
+    intake: DiscordIntake = field(init=False)
     wire: Wire = field(init=False)
     moderators: Moderators = field(init=False)
     is_ready: bool = field(default=False, init=False)
@@ -140,13 +140,13 @@ class DiscordBot:
             on_answer=self.moderators.shown,
             ready=self.wire.settled,
         )
-        self.intake = Intake(
+        self.intake = DiscordIntake(
             dispatch=self.dispatch,
             store=self.store,
             people=self.people,
             screen=self.screen,
             gate=self.gate,
-            reading=Reading(mode=self.mode),
+            interpreter=Interpreter(mode=self.mode),
             threads=threads,
             languages=self.languages,
             listens=self.listen,

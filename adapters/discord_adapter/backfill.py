@@ -11,7 +11,7 @@ import discord
 from discord.utils import time_snowflake
 
 from adapters.discord_adapter.gate import Gate
-from adapters.discord_adapter.intake import Intake
+from adapters.discord_adapter.intake import DiscordIntake
 from adapters.discord_adapter.interpreter import seat_of
 from engine import StorageError
 
@@ -24,7 +24,7 @@ _log = logging.getLogger("cafi.discord")
 class Backfill:
     """Looks through at most `most` messages a channel, none older than a day or than the last one taken."""
 
-    intake: Intake
+    intake: DiscordIntake
     gate: Gate
     most: int
     now: Callable[[], float] = time.time

@@ -44,7 +44,7 @@ class Delivery:
 
 
 @dataclass(kw_only=True)
-class Piece:
+class MessagePiece:
     """One message of a delivery. `rows`: labels and custom ids; `picture`: a file and what it shows; `poll`: its name."""
 
     delivery: Delivery

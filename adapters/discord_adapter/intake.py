@@ -25,10 +25,10 @@ from adapters.discord_adapter.interpreter import (
     FORM,
     PLATFORM,
     Form,
+    Interpreter,
     Meaning,
     NotYours,
     Open,
-    Reading,
     Seat,
     Suggest,
     seat_of,
@@ -36,7 +36,7 @@ from adapters.discord_adapter.interpreter import (
 from adapters.discord_adapter.plain import plain
 from adapters.discord_adapter.screen import DiscordScreen
 from adapters.discord_adapter.texts import DiscordLanguages
-from adapters.discord_adapter.threads import Asker, Threads
+from adapters.discord_adapter.threads import ThreadAsker, Threads
 from adapters.storage.identity import ChatIdentity
 from engine import StorageError
 
@@ -60,7 +60,7 @@ _log = logging.getLogger("cafi.discord")
 
 
 @dataclass(kw_only=True)
-class Intake:
+class DiscordIntake:
     """Takes interactions and messages in. `listens`: messages in allowed channels need no mention."""
 
     dispatch: Dispatch
@@ -68,7 +68,7 @@ class Intake:
     people: PersonContexts
     screen: DiscordScreen
     gate: Gate
-    reading: Reading
+    interpreter: Interpreter
     threads: Threads
     languages: DiscordLanguages
     listens: bool = False
@@ -86,7 +86,7 @@ class Intake:
             if await self.gate.interaction(interaction):
                 return
             seat = await self._seat(interaction)
-            await self._act(interaction, seat, self.reading.interaction(interaction, seat))
+            await self._act(interaction, seat, self.interpreter.interaction(interaction, seat))
         except (KeyError, TypeError, ValueError, AttributeError):
             _log.warning("an interaction could not be read and was left out")
         except discord.HTTPException as error:
@@ -98,7 +98,7 @@ class Intake:
             asker = await self._asker(interaction.client, channel)
         return seat_of(channel, interaction.guild_id, interaction.user, asker)
 
-    async def _asker(self, client: discord.Client, thread: discord.Thread) -> Asker | None:
+    async def _asker(self, client: discord.Client, thread: discord.Thread) -> ThreadAsker | None:
         with suppress(discord.HTTPException, TimeoutError):
             async with asyncio.timeout(LOOK_SECONDS):
                 return await self.threads.asker(client, thread.id, thread.parent_id, thread.owner_id)
@@ -281,7 +281,7 @@ class Intake:
         seat = seat_of(channel, guild, message.author, asker)
         if seat.where is not None and not self.gate.allowed(seat.where, seat.roles):
             return False
-        incoming = self.reading.message(message, seat, me=client.user.id, listens=self.listens, others=self.others)
+        incoming = self.interpreter.message(message, seat, me=client.user.id, listens=self.listens, others=self.others)
         if incoming is None:
             return False
         self._seen[message.id] = None

@@ -15,7 +15,7 @@ from adapters.delivery.votes import Vote
 from adapters.discord_adapter.codes import Code
 from adapters.discord_adapter.gate import Where
 from adapters.discord_adapter.texts import COMMANDS
-from adapters.discord_adapter.threads import Asker
+from adapters.discord_adapter.threads import ThreadAsker
 from adapters.storage.identity import ChatIdentity
 
 PLATFORM = "discord"
@@ -66,10 +66,12 @@ class Seat:
     where: Where | None
     roles: frozenset[int]
     in_thread: bool = False
-    asker: Asker | None = None
+    asker: ThreadAsker | None = None
 
 
-def seat_of(channel: Any, guild: int | None, user: discord.User | discord.Member, asker: Asker | None = None) -> Seat:
+def seat_of(
+    channel: Any, guild: int | None, user: discord.User | discord.Member, asker: ThreadAsker | None = None
+) -> Seat:
     """The seat of somebody in a channel as the library gives it."""
     if guild is None or channel is None:
         return Seat(where=None, roles=frozenset())
@@ -86,8 +88,8 @@ def _category(thread: discord.Thread) -> int | None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reading:
-    """Reads; `mode` is where answers go: thread, reply or ephemeral."""
+class Interpreter:
+    """Says what events mean; `mode` is where answers go: thread, reply or ephemeral."""
 
     mode: str
 

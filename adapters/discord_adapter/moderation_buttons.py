@@ -15,7 +15,7 @@ from adapters.discord_adapter.moderation_desk import lines_of
 from adapters.discord_adapter.moderation_posts import Posting
 from adapters.discord_adapter.plain import MESSAGE
 from adapters.moderation.moderation import Moderation
-from adapters.moderation.reviews import Outcome
+from adapters.moderation.reviews import ReviewOutcome
 from adapters.moderation.texts import ModerationTexts
 from engine import clean
 
@@ -26,7 +26,7 @@ LONGEST_POST = 4000
 
 
 @dataclass(kw_only=True)
-class Buttons:
+class ModerationButtons:
     """Carries out what moderators press and fill in."""
 
     moderation: Moderation
@@ -55,12 +55,14 @@ class Buttons:
             else:
                 text = await self._edited(found["name"], words, moderator, said)
         else:
-            outcome = Outcome.APPROVED if found["deed"] == "approve" else Outcome.DISCARDED
+            outcome = ReviewOutcome.APPROVED if found["deed"] == "approve" else ReviewOutcome.DISCARDED
             text = await self._decided(found["name"], outcome, "", moderator, said)
         for part in lines_of(text):
             await interaction.followup.send(part, ephemeral=True, suppress_embeds=True)
 
-    async def _decided(self, name: str, outcome: Outcome, words: str, moderator: str, said: ModerationTexts) -> str:
+    async def _decided(
+        self, name: str, outcome: ReviewOutcome, words: str, moderator: str, said: ModerationTexts
+    ) -> str:
         review = await self.moderation.queue.decide(name, outcome, words, moderator=moderator)
         return said.moderators.gone if review is None else said.moderators.outcomes[outcome]
 
@@ -90,7 +92,7 @@ class Buttons:
         reasons = await self.moderation.recheck.edited(review, words)
         if reasons:
             return said.moderators.refused.format(reasons="\n".join(reasons))
-        return await self._decided(name, Outcome.EDITED, words, moderator, said)
+        return await self._decided(name, ReviewOutcome.EDITED, words, moderator, said)
 
 
 def _form(title: str, label: str, custom_id: str, text: str, longest: int) -> discord.ui.Modal:

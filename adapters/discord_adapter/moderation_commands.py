@@ -21,7 +21,7 @@ POLL_HOURS = 24
 
 
 @dataclass(frozen=True, kw_only=True)
-class Given:
+class Subcommand:
     """What a moderator has given with a subcommand."""
 
     name: str
@@ -30,7 +30,7 @@ class Given:
     channel: int = 0
 
     @classmethod
-    def read(cls, data: Mapping[str, Any], channel: int = 0) -> Given:
+    def read(cls, data: Mapping[str, Any], channel: int = 0) -> Subcommand:
         """From an interaction's data. Raises KeyError or IndexError for another form."""
         subcommand = data["options"][0]
         options = subcommand.get("options") or []
@@ -57,7 +57,7 @@ class Commands:
         self, interaction: discord.Interaction, data: Mapping[str, Any], moderator: str, language: str | None
     ) -> None:
         """Answer a subcommand ephemerally. Raises StorageError."""
-        given = Given.read(data, interaction.channel_id or 0)
+        given = Subcommand.read(data, interaction.channel_id or 0)
         said = self.moderation.said(language)
         if given.name in {"pause", "resume"}:
             await self._pause(interaction, said, moderator, paused=given.name == "pause")
@@ -71,7 +71,7 @@ class Commands:
         for part in lines_of(text):
             await interaction.followup.send(part, ephemeral=True, suppress_embeds=True)
 
-    async def _text(self, given: Given, said: ModerationTexts, moderator: str, language: str | None) -> str:
+    async def _text(self, given: Subcommand, said: ModerationTexts, moderator: str, language: str | None) -> str:
         match given.name:
             case "status":
                 return await self._status(said)
@@ -115,7 +115,7 @@ class Commands:
         text = said.moderators.mode_set.format(mode=said.names.modes[wanted])
         return await self._written(text, said)
 
-    async def _block(self, given: Given, said: ModerationTexts, moderator: str) -> str:
+    async def _block(self, given: Subcommand, said: ModerationTexts, moderator: str) -> str:
         names = self.moderation.blockable()
         if not given.text("topic"):
             return said.moderators.blocked_list.format(blocked=self._list(self.moderation.blocked(), said))
@@ -172,7 +172,7 @@ class Commands:
 
     def offered(self, data: Mapping[str, Any]) -> list[tuple[str, str]]:
         """What fits the words typed so far: names and values."""
-        given = Given.read(data)
+        given = Subcommand.read(data)
         names = self.moderation.blockable() if given.focused == "topic" else self.moderation.sources()
         typed = given.text(given.focused).casefold().split()
         fitting = [(name, value) for value, name in names.items() if all(word in name.casefold() for word in typed)]

@@ -8,7 +8,7 @@ from typing import Any
 from adapters.discord_adapter.texts import LOCALES
 from adapters.moderation.policy import Mode
 from adapters.moderation.rechecks import LONGEST_QUESTION
-from adapters.moderation.texts import CommandTexts, ModerationTexts, OptionTexts
+from adapters.moderation.texts import CommandOptionTexts, CommandTexts, ModerationTexts
 
 _SUBCOMMAND, _STRING, _INTEGER, _BOOLEAN, _CHANNEL = 1, 3, 4, 5, 7
 _MANAGE_GUILD = 1 << 5
@@ -76,7 +76,7 @@ def _modes(texts: Mapping[str, ModerationTexts]) -> list[dict[str, Any]]:
     ]
 
 
-def _named(name: str, texts: Mapping[str, CommandTexts] | Mapping[str, OptionTexts]) -> dict[str, Any]:
+def _named(name: str, texts: Mapping[str, CommandTexts] | Mapping[str, CommandOptionTexts]) -> dict[str, Any]:
     """`name` is what Discord gives back, in whatever language somebody has used it."""
     return {
         "name": name,

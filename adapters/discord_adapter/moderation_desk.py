@@ -14,7 +14,7 @@ from adapters.discord_adapter.plain import MESSAGE, label, messages, plain
 from adapters.moderation.moderation import Moderation
 from adapters.moderation.posts import Post
 from adapters.moderation.redaction import as_shown
-from adapters.moderation.reviews import Outcome, Review
+from adapters.moderation.reviews import ReviewOutcome, WaitingReply
 from adapters.moderation.texts import ModerationTexts
 
 _CHANNEL = re.compile("<\N{WORD JOINER}#(\\d+)>")
@@ -77,7 +77,7 @@ class DiscordDesk:
     client: discord.Client | None = None
     _complained: bool = False
 
-    async def show(self, review: Review) -> Sequence[int]:
+    async def show(self, review: WaitingReply) -> Sequence[int]:
         """Show a reply with its buttons; the ids of the messages."""
         texts = self.review_texts(review, self.moderation.said())
         return await self._send(texts, review_buttons(review.id, self.moderation.said()))
@@ -94,7 +94,7 @@ class DiscordDesk:
         view = post_buttons(post.id, said, changeable=not post.answers)
         return await self._send(packed([head, *messages(post.shown)]), view)
 
-    def review_texts(self, review: Review, said: ModerationTexts) -> list[str]:
+    def review_texts(self, review: WaitingReply, said: ModerationTexts) -> list[str]:
         """A waiting reply in messages: why it waits, until when, the question as far as it is shown, the reply."""
         lines = said.moderators
         titles = self.moderation.sources()
@@ -111,7 +111,7 @@ class DiscordDesk:
             parts += [lines.doubts, *messages("\n".join(review.doubts))]
         return packed(parts)
 
-    async def clear(self, notes: Sequence[int], outcome: Outcome | None) -> None:
+    async def clear(self, notes: Sequence[int], outcome: ReviewOutcome | None) -> None:
         """Take a reply away and say what became of it."""
         lines = self.moderation.said().moderators
         await self.replace(notes, lines.withdrawn if outcome is None else lines.outcomes[outcome])

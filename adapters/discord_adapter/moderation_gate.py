@@ -18,7 +18,7 @@ from adapters.conversation.outgoing import Outgoing
 from adapters.conversation.texts import Languages
 from adapters.delivery.dispatch import Dispatch
 from adapters.discord_adapter.gate import Release, Where
-from adapters.discord_adapter.moderation_buttons import Buttons
+from adapters.discord_adapter.moderation_buttons import ModerationButtons
 from adapters.discord_adapter.moderation_commands import Commands, choices
 from adapters.discord_adapter.moderation_definitions import mod_definition
 from adapters.discord_adapter.moderation_desk import DiscordDesk
@@ -60,7 +60,7 @@ class ModerationGate:
         self._posting = posting
         reviewed = self.channel is not None and self.open
         self._commands = Commands(moderation=self.moderation, desk=self.desk, posting=posting, reviewed=reviewed)
-        self._buttons = Buttons(moderation=self.moderation, posting=posting)
+        self._buttons = ModerationButtons(moderation=self.moderation, posting=posting)
 
     def over(self, dispatch: Dispatch) -> None:
         """Decided replies go through the lines of this dispatch."""

@@ -25,12 +25,12 @@ from adapters.conversation.incoming import Incoming
 from adapters.conversation.outgoing import Button, Outgoing, Picture
 from adapters.delivery.screen import Gone, NotNow
 from adapters.discord_adapter.codes import Code
-from adapters.discord_adapter.delivery import Delivery, Piece, Routes
+from adapters.discord_adapter.delivery import Delivery, MessagePiece, Routes
 from adapters.discord_adapter.gate import Gate
 from adapters.discord_adapter.plain import label, messages, plain
 from adapters.discord_adapter.private_replies import Pending
 from adapters.discord_adapter.texts import DiscordLanguages, DiscordTexts
-from adapters.discord_adapter.threads import Asker, Threads
+from adapters.discord_adapter.threads import ThreadAsker, Threads
 from adapters.discord_adapter.wire import Missing, Refused, TokenOver, Unfit, Wire, coded, fitted
 
 TYPING_SECONDS = 8.0
@@ -58,7 +58,7 @@ class DiscordScreen:
 
     # --- An outgoing message in messages ----------------------------------------------------------------------------------------
 
-    def parts(self, incoming: Incoming, outgoing: Outgoing) -> Sequence[Piece]:
+    def parts(self, incoming: Incoming, outgoing: Outgoing) -> Sequence[MessagePiece]:
         """Pictures first, then the text in pieces, the buttons under the last one; a structured question as buttons."""
         routes = Routes(open=self.mode != "ephemeral" or bool(incoming.place.get("in_thread")), now=self.now())
         delivery = Delivery(incoming=incoming, outgoing=outgoing, ways=routes.ways(incoming, outgoing))
@@ -71,7 +71,7 @@ class DiscordScreen:
         found = messages(outgoing.text, outgoing.title, len(before))
         if found and not pieces:
             found[0] = before + found[0]
-        pieces += [Piece(delivery=delivery, content=one) for one in found]
+        pieces += [MessagePiece(delivery=delivery, content=one) for one in found]
         if outgoing.poll is not None:
             pieces.append(self._question(delivery, outgoing.poll))
         elif pieces and outgoing.buttons:
@@ -88,17 +88,17 @@ class DiscordScreen:
             return ""
         return self._said(delivery).answer_for.format(person=f"<@{delivery.user}>") + "\n"
 
-    def _question(self, delivery: Delivery, poll: Poll) -> Piece:
+    def _question(self, delivery: Delivery, poll: Poll) -> MessagePiece:
         name, context = secrets.token_hex(8), delivery.incoming.identity.thread
         rows = [
             [(text, Code(owner=delivery.user, context=context, command="vote", argument=f"{name}.{at}").custom_id())]
             for at, (_, text) in enumerate(poll.options)
         ]
-        return Piece(delivery=delivery, content=plain(poll.text), rows=fitted(rows), poll=name)
+        return MessagePiece(delivery=delivery, content=plain(poll.text), rows=fitted(rows), poll=name)
 
     # --- One message --------------------------------------------------------------------------------------------------
 
-    async def send(self, part: Piece) -> str | None:
+    async def send(self, part: MessagePiece) -> str | None:
         """Send one message; raises Gone and NotNow."""
         delivery = part.delivery
         if await self._held(delivery):
@@ -125,7 +125,7 @@ class DiscordScreen:
             delivery.held = asked and await self.gate.held(delivery.incoming, delivery.outgoing)
         return delivery.held
 
-    async def _sent(self, part: Piece) -> bool:
+    async def _sent(self, part: MessagePiece) -> bool:
         """Try the present way; whether the message has been sent, or need not be."""
         delivery = part.delivery
         match delivery.way:
@@ -149,7 +149,7 @@ class DiscordScreen:
                 _log.info("an answer could not be shown: its place is gone or closed to us")
         return True
 
-    async def _openly(self, part: Piece) -> None:
+    async def _openly(self, part: MessagePiece) -> None:
         delivery = part.delivery
         if delivery.target is None:
             delivery.target = await self._target(delivery)
@@ -185,7 +185,7 @@ class DiscordScreen:
             if error.code != _TOO_MANY_THREADS:
                 raise
             return channel
-        self.threads.started(thread, Asker(user=delivery.user, context=delivery.incoming.identity.thread))
+        self.threads.started(thread, ThreadAsker(user=delivery.user, context=delivery.incoming.identity.thread))
         return thread
 
     def _opening(self, delivery: Delivery, title: str) -> str:
@@ -207,7 +207,7 @@ class DiscordScreen:
         source = knowledge.get(turn.reply.citations[0])
         return source.title if source is not None else ""
 
-    async def _noticed(self, part: Piece) -> None:
+    async def _noticed(self, part: MessagePiece) -> None:
         """The line that is always the same, with the button; the referral by direct message as well, if that is open."""
         delivery = part.delivery
         if delivery.outgoing.referral and delivery.ways[-1] == "direct":
@@ -260,7 +260,7 @@ class DiscordScreen:
         taken_back = delivery.way == "public" and not delivery.incoming.place.get("token")
         delivery.ways = [] if taken_back else delivery.ways[1:]
 
-    def _mend(self, part: Piece) -> None:
+    def _mend(self, part: MessagePiece) -> None:
         """Take out what Discord objects to; what is left is plain text that it takes."""
         if part.picture is not None:
             part.picture = None
@@ -334,16 +334,16 @@ class DiscordScreen:
         return self.chat.languages.known(incoming.language)
 
 
-def _pictured(delivery: Delivery, picture: Picture) -> list[Piece]:
+def _pictured(delivery: Delivery, picture: Picture) -> list[MessagePiece]:
     """A picture with what it shows in words, which are also its description; what is too long follows."""
     first, *more = messages(picture.text) or [""]
     return [
-        Piece(delivery=delivery, content=first, picture=(picture.path, picture.text)),
-        *(Piece(delivery=delivery, content=one) for one in more),
+        MessagePiece(delivery=delivery, content=first, picture=(picture.path, picture.text)),
+        *(MessagePiece(delivery=delivery, content=one) for one in more),
     ]
 
 
-def _file(part: Piece) -> discord.File | None:
+def _file(part: MessagePiece) -> discord.File | None:
     """The picture, read anew for each attempt, with what it shows as its description."""
     if part.picture is None:
         return None

@@ -17,7 +17,7 @@ _SECONDS = 3600.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Asker:
+class ThreadAsker:
     """Who asked in a thread, and the name of their context in it."""
 
     user: int
@@ -32,16 +32,18 @@ class Threads:
     """
 
     clock: Callable[[], float] = time.monotonic
-    _known: OrderedDict[int, tuple[Asker, float]] = field(default_factory=OrderedDict)
+    _known: OrderedDict[int, tuple[ThreadAsker, float]] = field(default_factory=OrderedDict)
 
-    def started(self, thread: int, asker: Asker) -> None:
+    def started(self, thread: int, asker: ThreadAsker) -> None:
         """A thread was started for somebody."""
         self._known[thread] = asker, self.clock()
         self._known.move_to_end(thread)
         while len(self._known) > _REMEMBERED:
             self._known.popitem(last=False)
 
-    async def asker(self, client: discord.Client, thread: int, parent: int | None, owner: int | None) -> Asker | None:
+    async def asker(
+        self, client: discord.Client, thread: int, parent: int | None, owner: int | None
+    ) -> ThreadAsker | None:
         """The asker of one of our threads; None for other threads, and where the first message is gone."""
         me = client.user
         if me is None or parent is None or owner != me.id:
@@ -70,16 +72,16 @@ class Threads:
             self._known.popitem(last=False)
 
 
-def _is(asker: Asker, identity: ChatIdentity) -> bool:
+def _is(asker: ThreadAsker, identity: ChatIdentity) -> bool:
     return str(asker.user) == identity.user
 
 
-def _asker(first: discord.Message, me: int) -> Asker | None:
+def _asker(first: discord.Message, me: int) -> ThreadAsker | None:
     if first.author.id != me:
-        return Asker(user=first.author.id, context=str(first.id))
+        return ThreadAsker(user=first.author.id, context=str(first.id))
     for row in first.components:
         for part in getattr(row, "children", ()):
             code = Code.read(getattr(part, "custom_id", None) or "")
             if code is not None:
-                return Asker(user=code.owner, context=code.context)
+                return ThreadAsker(user=code.owner, context=code.context)
     return None

@@ -24,7 +24,7 @@ from engine import Decision, Interval, wilson
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Share:
+class OptionShare:
     """`chosen` of `answers`, for one row of a table; `chosen` is None where it is held back."""
 
     names: tuple[str, ...]
@@ -54,12 +54,12 @@ class QuestionFigures:
     question: Question
     selection: Selection
     answers: int
-    options: tuple[Share, ...]
-    weeks: tuple[Share, ...]
-    decisions: tuple[Share, ...]
-    platforms: tuple[Share, ...]
-    assistants: tuple[Share, ...]
-    sources: tuple[Share, ...]
+    options: tuple[OptionShare, ...]
+    weeks: tuple[OptionShare, ...]
+    decisions: tuple[OptionShare, ...]
+    platforms: tuple[OptionShare, ...]
+    assistants: tuple[OptionShare, ...]
+    sources: tuple[OptionShare, ...]
     sources_held_back: tuple[str, ...]
 
 
@@ -140,22 +140,22 @@ def _together(blocks: Sequence[QuestionFigures]) -> QuestionFigures:
     )
 
 
-def _as_one(one: QuestionFigures) -> tuple[Share, ...]:
+def _as_one(one: QuestionFigures) -> tuple[OptionShare, ...]:
     """All options in one row, which tells nothing by itself."""
     names = tuple(option.id for option in one.question.options)
-    return (Share(names=names, answers=one.answers, chosen=one.answers),)
+    return (OptionShare(names=names, answers=one.answers, chosen=one.answers),)
 
 
-def _joined(tables: Sequence[Sequence[Share]], order: Sequence[str] | None = None) -> tuple[Share, ...]:
+def _joined(tables: Sequence[Sequence[OptionShare]], order: Sequence[str] | None = None) -> tuple[OptionShare, ...]:
     """One table of several: rows that share a name are put together."""
-    rows: list[Share] = []
+    rows: list[OptionShare] = []
     for share in (share for table in tables for share in table):
         together = [row for row in rows if not set(row.names).isdisjoint(share.names)]
         names = dict.fromkeys(name for row in (*together, share) for name in row.names)
         chosen = [row.chosen for row in (*together, share)]
         rows = [row for row in rows if row not in together]
         rows.append(
-            Share(
+            OptionShare(
                 names=tuple(sorted(names, key=order.index if order else None)),
                 answers=sum(row.answers for row in (*together, share)),
                 chosen=None if None in chosen else sum(one for one in chosen if one is not None),
@@ -223,13 +223,15 @@ class _Parts:
             Row(names=some, counts=self.counts(one for name in some for one in by_name.get(name, ()))) for some in names
         ]
 
-    def shares(self, rows: Iterable[Row]) -> tuple[Share, ...]:
+    def shares(self, rows: Iterable[Row]) -> tuple[OptionShare, ...]:
         """What is told of rows: those that hold answers of the first region."""
         found = []
         for row in rows:
             inside = row.counts[: 2 if self.split else 1]
             if sum(inside):
-                found.append(Share(names=row.names, answers=sum(inside), chosen=inside[0] if self.split else None))
+                found.append(
+                    OptionShare(names=row.names, answers=sum(inside), chosen=inside[0] if self.split else None)
+                )
         return tuple(found)
 
 
@@ -241,7 +243,7 @@ def _told(steps: Sequence[_Parts], part: Selection) -> QuestionFigures:
     """What is told of a part; `steps` lead to it from everything over all platforms, each a part of the one before."""
     chosen = steps[-1]
 
-    def table(of: _Of, names: Iterable[str] | None = None) -> tuple[Share, ...]:
+    def table(of: _Of, names: Iterable[str] | None = None) -> tuple[OptionShare, ...]:
         named = [(name,) for name in names or sorted({of(one) for one in chosen.tallies})]
         return chosen.shares(_stepwise(steps, named, of, _merged))
 
@@ -261,12 +263,12 @@ def _told(steps: Sequence[_Parts], part: Selection) -> QuestionFigures:
     )
 
 
-def _naming(shares: Iterable[Share], belongs: Callable[[str], bool]) -> tuple[Share, ...]:
+def _naming(shares: Iterable[OptionShare], belongs: Callable[[str], bool]) -> tuple[OptionShare, ...]:
     """The same rows, named for what the selection is about only; whether anybody answered there plays no part."""
     return tuple(replace(one, names=tuple(name for name in one.names if belongs(name))) for one in shares)
 
 
-def _sources(chosen: _Parts) -> tuple[tuple[Share, ...], tuple[str, ...]]:
+def _sources(chosen: _Parts) -> tuple[tuple[OptionShare, ...], tuple[str, ...]]:
     """One row a source that stands behind a selected answer; an answer that rests on two is in two rows."""
     ids = sorted({id for one in chosen.tallies if chosen.region(one) == () for id in one.sources})
     rows = [Row(names=(id,), counts=chosen.counts(one for one in chosen.tallies if id in one.sources)) for id in ids]
@@ -283,7 +285,7 @@ def _stepwise(steps: Sequence[_Parts], names: Iterable[tuple[str, ...]], of: _Of
     return rows
 
 
-def _options(steps: Sequence[_Parts]) -> tuple[Share, ...]:
+def _options(steps: Sequence[_Parts]) -> tuple[OptionShare, ...]:
     """One row an option, in the question's order; small ones are put together, within their part where there are two."""
     order = [one.id for one in steps[-1].question.options]
     rows = _stepwise(steps, [(id,) for id in order], lambda one: one.option, _merged_options)
@@ -291,7 +293,7 @@ def _options(steps: Sequence[_Parts]) -> tuple[Share, ...]:
     if len(rows) == 1:  # all of them in one row: that tells nothing
         return ()
     answers = sum(row.counts[0] for row in rows)
-    return tuple(Share(names=row.names, answers=answers, chosen=row.counts[0]) for row in rows)
+    return tuple(OptionShare(names=row.names, answers=answers, chosen=row.counts[0]) for row in rows)
 
 
 def _merged(rows: list[Row], parts: _Parts) -> list[Row]:

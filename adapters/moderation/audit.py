@@ -61,7 +61,7 @@ class Target(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Entry:
+class AuditEntry:
     """One line of the log; `hour` is hours since 1970, UTC. `posted`: the words that members read from then on."""
 
     hour: int
@@ -94,7 +94,7 @@ class AuditLog:
     keyring: Keyring
     days: int = 365
     now: Callable[[], float] = time.time
-    _unwritten: deque[Entry] = field(default_factory=lambda: deque(maxlen=_MOST_UNWRITTEN))
+    _unwritten: deque[AuditEntry] = field(default_factory=lambda: deque(maxlen=_MOST_UNWRITTEN))
     _writing: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     def pseudonym(self, moderator: str) -> bytes:
@@ -109,7 +109,7 @@ class AuditLog:
         """Take down an action of a moderator, None for nobody's; it is written by `save`."""
         who = NOBODY if moderator is None else self.pseudonym(moderator)
         hour = int(self.now() // 3600)
-        self._unwritten.append(Entry(hour=hour, action=action, moderator=who, target=target, posted=posted))
+        self._unwritten.append(AuditEntry(hour=hour, action=action, moderator=who, target=target, posted=posted))
 
     async def save(self) -> bool:
         """Write what is not written yet, each entry once; whether that went well. Raises nothing."""
@@ -130,24 +130,24 @@ class AuditLog:
                 return False
             return True
 
-    async def entries(self, most: int = 1_000) -> list[Entry]:
+    async def entries(self, most: int = 1_000) -> list[AuditEntry]:
         """The last entries, the newest first. Raises StorageError."""
 
-        def work(connection: Connection) -> list[Entry]:
+        def work(connection: Connection) -> list[AuditEntry]:
             query = select(audit).order_by(audit.c.id.desc()).limit(most)
             return [self._read(row) for row in connection.execute(query)]
 
         return await self.database.run(work)
 
-    def _row(self, entry: Entry) -> dict[str, object]:
+    def _row(self, entry: AuditEntry) -> dict[str, object]:
         row = {name: getattr(entry, name) for name in ("hour", "action", "moderator", "target")}
         return row | {"sealed": self._sealed(entry) if entry.posted else None}
 
-    def _sealed(self, entry: Entry) -> bytes:
+    def _sealed(self, entry: AuditEntry) -> bytes:
         return self.keyring.current.seal(_PURPOSE, entry.context, entry.posted.encode(errors="surrogatepass"))
 
-    def _read(self, row: Row[Any]) -> Entry:
-        entry = Entry(hour=row.hour, action=row.action, moderator=bytes(row.moderator), target=row.target)
+    def _read(self, row: Row[Any]) -> AuditEntry:
+        entry = AuditEntry(hour=row.hour, action=row.action, moderator=bytes(row.moderator), target=row.target)
         if row.sealed is None:
             return entry
         try:
@@ -173,6 +173,6 @@ class AuditLog:
         await self.database.run(lambda connection: connection.execute(delete(audit).where(audit.c.hour < oldest)))
 
 
-def tally(entries: Sequence[Entry], since_hour: int) -> Counter[str]:
+def tally(entries: Sequence[AuditEntry], since_hour: int) -> Counter[str]:
     """How often each action was taken since an hour."""
     return Counter(one.action for one in entries if one.hour >= since_hour)

@@ -16,13 +16,11 @@ from adapters.conversation.turns import WISHES, Turns
 from adapters.moderation.policy import Mode, Reason, reason_to_wait
 from adapters.moderation.rechecks import doubts
 from adapters.moderation.review_queue import DECIDED, ReviewQueue
-from adapters.moderation.reviews import Decided, Outcome, Review, new_id
+from adapters.moderation.reviews import Decided, ReviewOutcome, WaitingReply, new_id
 from adapters.moderation.status import ModerationStatus, StatusStore
 from adapters.moderation.texts import MemberTexts
 from adapters.texts import ByLanguage
-from engine import Conversation, Reply, Role, StorageError, Turn, Urgency
-from engine import Outcome as TurnOutcome
-from engine import Review as TurnReview
+from engine import Conversation, Outcome, Reply, Review, Role, StorageError, Turn, Urgency
 
 ASKING = frozenset({"", "ask", "topic", "topics", "safe", "start", "consent", *WISHES})
 """What a pause holds off. Help, contacts, choices, privacy and leaving stay."""
@@ -152,11 +150,11 @@ class ChatModerator:
 
     def _review(
         self, before: ChatState, incoming: Incoming, outgoing: Outgoing, turn: Turn, reason: Reason, waiting: str
-    ) -> Review:
+    ) -> WaitingReply:
         words = _words(turn)
         first, _, last = outgoing.text.partition(words)
         after = outgoing.state or before.after(turn)
-        return Review(
+        return WaitingReply(
             id=new_id(),
             incoming=replace(incoming, text="", wordless=False, edited=False, late=False),
             asked=_asked(turn.conversation),
@@ -200,9 +198,9 @@ class ChatModerator:
         decided, said = self.queue.store.open_decided(incoming), self.said(state)
         if decided is None:
             yield Outgoing(state=state)
-        elif decided.outcome in {Outcome.APPROVED, Outcome.EDITED}:
+        elif decided.outcome in {ReviewOutcome.APPROVED, ReviewOutcome.EDITED}:
             review, text = decided.review, decided.review.text(decided.words)
-            first = said.approved if decided.outcome is Outcome.APPROVED else said.edited
+            first = said.approved if decided.outcome is ReviewOutcome.APPROVED else said.edited
             yield Outgoing(
                 text=f"{first}\n\n{text}",
                 buttons=review.buttons,
@@ -213,7 +211,7 @@ class ChatModerator:
                 turn=_as_turn(state.conversation, decided, text),
             )
         else:
-            line = said.discarded if decided.outcome is Outcome.DISCARDED else said.expired
+            line = said.discarded if decided.outcome is ReviewOutcome.DISCARDED else said.expired
             unnamed = not decided.review.incoming.seen
             yield Outgoing(text=line.format(contacts=self._contacts(state)), private=True, unnamed=unnamed, state=state)
 
@@ -254,6 +252,4 @@ def _as_turn(conversation: Conversation, decided: Decided, text: str) -> Turn:
     answered = decided.review.answered
     reply = Reply(text=text, citations=answered.sources, basis=decided.review.basis)
     conversation = replace(conversation, assistant=answered.assistant)
-    return Turn(
-        reply=reply, conversation=conversation, urgency=Urgency(), review=TurnReview(outcome=TurnOutcome.ACCEPTED)
-    )
+    return Turn(reply=reply, conversation=conversation, urgency=Urgency(), review=Review(outcome=Outcome.ACCEPTED))

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from adapters.conversation.turns import Turns
-from adapters.moderation.audit import Action, AuditLog, Entry, Target, tally
+from adapters.moderation.audit import Action, AuditEntry, AuditLog, Target, tally
 from adapters.moderation.chat_moderator import ChatModerator, MemberNotices
 from adapters.moderation.post_drafts import Drafting
 from adapters.moderation.posts import PostStore
@@ -99,7 +99,7 @@ class Moderation:
 
     # --- What was done ----------------------------------------------------------------------------------------------
 
-    async def done(self) -> tuple[dict[str, int], list[Entry]]:
+    async def done(self) -> tuple[dict[str, int], list[AuditEntry]]:
         """Counts of the last thirty days by action, and the last ten actions. Raises StorageError."""
         await self.audit.save()
         entries = await self.audit.entries()

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from adapters.moderation.redaction import naming
-from adapters.moderation.reviews import Review
+from adapters.moderation.reviews import WaitingReply
 from engine import (
     ROLE_AND_TONE,
     SOURCE_FIDELITY,
@@ -41,7 +41,7 @@ class Recheck:
     engine: Engine
     phrases: JudgePhrases
 
-    async def edited(self, review: Review, words: str) -> tuple[str, ...]:
+    async def edited(self, review: WaitingReply, words: str) -> tuple[str, ...]:
         """Why an edited reply cannot be shown; empty where it can."""
         draft = Draft(reply=words, citations=review.answered.sources, basis=review.basis)
         return await self.in_other_words(draft, review.draft, review.asked, review.answered.assistant)

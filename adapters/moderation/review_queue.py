@@ -15,17 +15,17 @@ from typing import Protocol
 
 from adapters.conversation.incoming import Incoming
 from adapters.moderation.audit import Action, AuditLog, Target
-from adapters.moderation.reviews import Decided, Outcome, Review, ReviewStore
+from adapters.moderation.reviews import Decided, ReviewOutcome, ReviewStore, WaitingReply
 from adapters.storage.identity import ChatIdentity
 from engine import StorageError
 
 DECIDED = "decided"
 """The command under which a decision comes to its chat."""
 _ACTIONS = {
-    Outcome.APPROVED: Action.APPROVE,
-    Outcome.EDITED: Action.EDIT,
-    Outcome.DISCARDED: Action.DISCARD,
-    Outcome.EXPIRED: Action.EXPIRE,
+    ReviewOutcome.APPROVED: Action.APPROVE,
+    ReviewOutcome.EDITED: Action.EDIT,
+    ReviewOutcome.DISCARDED: Action.DISCARD,
+    ReviewOutcome.EXPIRED: Action.EXPIRE,
 }
 _log = logging.getLogger("cafi.moderation")
 
@@ -33,11 +33,11 @@ _log = logging.getLogger("cafi.moderation")
 class Desk(Protocol):
     """Where moderators read what waits. Nothing raises: what cannot be shown is tried again."""
 
-    async def show(self, review: Review) -> Sequence[int]:
+    async def show(self, review: WaitingReply) -> Sequence[int]:
         """Show a reply with its buttons; the platform's ids of the messages, none where it could not be shown."""
         ...
 
-    async def clear(self, notes: Sequence[int], outcome: Outcome | None) -> None:
+    async def clear(self, notes: Sequence[int], outcome: ReviewOutcome | None) -> None:
         """Take question and reply away again; None where the person has withdrawn them."""
         ...
 
@@ -66,7 +66,7 @@ class ReviewQueue:
     _room: asyncio.Lock = field(default_factory=asyncio.Lock)
     _changed: asyncio.Event = field(default_factory=asyncio.Event)
 
-    async def hold(self, review: Review) -> bool:
+    async def hold(self, review: WaitingReply) -> bool:
         """Keep a reply until somebody has decided; False where too many wait already. Raises StorageError."""
         async with self._room:
             waiting = await self.store.waiting()
@@ -78,8 +78,8 @@ class ReviewQueue:
         return True
 
     async def decide(
-        self, review_id: str, outcome: Outcome, words: str = "", *, moderator: str | None = None
-    ) -> Review | None:
+        self, review_id: str, outcome: ReviewOutcome, words: str = "", *, moderator: str | None = None
+    ) -> WaitingReply | None:
         """Decide; None where nothing waits under this name any more. Raises StorageError, and then it still waits."""
         async with self._order:
             review = await self.store.get(review_id)
@@ -116,13 +116,13 @@ class ReviewQueue:
                 await self.desk.clear(notes, None)
         for review in waiting:
             if review.due <= self.now():
-                await self.decide(review.id, Outcome.EXPIRED)
+                await self.decide(review.id, ReviewOutcome.EXPIRED)
             elif review.notes:
                 self._notes[review.id] = review.notes
             else:
                 await self._show(review)
 
-    async def _show(self, review: Review) -> None:
+    async def _show(self, review: WaitingReply) -> None:
         notes = () if self.desk is None else tuple(await self.desk.show(review))
         if not notes or self.desk is None:
             return

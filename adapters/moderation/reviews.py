@@ -38,7 +38,7 @@ def new_id() -> str:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Review:
+class WaitingReply:
     """A reply that waits.
 
     `incoming`: where it goes, and to whom; no moderator is shown that. `asked`: what the reply answers. `draft`: the words
@@ -78,7 +78,7 @@ class Review:
         return f"{self.before}{words}{self.after}"
 
 
-class Outcome(StrEnum):
+class ReviewOutcome(StrEnum):
     """What becomes of a reply that waited."""
 
     APPROVED = "approved"
@@ -91,12 +91,12 @@ class Outcome(StrEnum):
 class Decided:
     """A review with its outcome; `words` stand in place of the draft's."""
 
-    review: Review
-    outcome: Outcome
+    review: WaitingReply
+    outcome: ReviewOutcome
     words: str = ""
 
 
-_REVIEW, _DECIDED = TypeAdapter(Review), TypeAdapter(Decided)
+_REVIEW, _DECIDED = TypeAdapter(WaitingReply), TypeAdapter(Decided)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,7 +108,7 @@ class ReviewStore:
     secret: Seal
     now: Callable[[], float] = time.time
 
-    async def put(self, review: Review) -> None:
+    async def put(self, review: WaitingReply) -> None:
         """Keep a new one."""
         values = {
             "review": bytes.fromhex(review.id),
@@ -119,14 +119,14 @@ class ReviewStore:
         }
         await self.database.run(lambda connection: connection.execute(insert(reviews).values(values)))
 
-    async def note(self, review: Review) -> bool:
+    async def note(self, review: WaitingReply) -> bool:
         """Keep what has changed of one; whether it is still there."""
         this, sealed = reviews.c.review == bytes.fromhex(review.id), self._sealed(review)
         return await self.database.run(
             lambda connection: connection.execute(update(reviews).where(this).values(sealed=sealed)).rowcount > 0
         )
 
-    async def get(self, review_id: str) -> Review | None:
+    async def get(self, review_id: str) -> WaitingReply | None:
         """One that still waits."""
         this = reviews.c.review == bytes.fromhex(review_id)
         sealed = await self.database.run(
@@ -134,7 +134,7 @@ class ReviewStore:
         )
         return None if not sealed else self._opened(review_id, bytes(sealed))
 
-    async def waiting(self) -> list[Review]:
+    async def waiting(self) -> list[WaitingReply]:
         """All that wait, the earliest due first. Of one that cannot be opened any more a mark is left for its chat."""
         rows = await self.database.run(
             lambda connection: connection.execute(
@@ -187,10 +187,10 @@ class ReviewStore:
 
     # --- Seals ------------------------------------------------------------------------------------------------------
 
-    def _sealed(self, review: Review) -> bytes:
+    def _sealed(self, review: WaitingReply) -> bytes:
         return self.secret.seal(_PURPOSE, bytes.fromhex(review.id), _REVIEW.dump_json(review))
 
-    def _opened(self, review_id: str, sealed: bytes) -> Review | None:
+    def _opened(self, review_id: str, sealed: bytes) -> WaitingReply | None:
         try:
             return _REVIEW.validate_json(self.secret.open(_PURPOSE, bytes.fromhex(review_id), sealed))
         except (SealBroken, ValidationError):

@@ -39,7 +39,7 @@ class MemberTexts(Strict):
     poll_notice: str
 
 
-class OptionTexts(Strict):
+class CommandOptionTexts(Strict):
     """An option of a command."""
 
     name: Name
@@ -51,7 +51,7 @@ class CommandTexts(Strict):
 
     name: Name
     description: Line
-    options: dict[str, OptionTexts] = Field(default_factory=dict)
+    options: dict[str, CommandOptionTexts] = Field(default_factory=dict)
 
 
 class LabelTexts(Strict):

@@ -19,7 +19,7 @@ from adapters.conversation.chat import Chat
 from adapters.delivery.dispatch import Dispatch
 from adapters.delivery.limits import ChatLimits
 from adapters.delivery.store import ChatStore
-from adapters.telegram_adapter.intake import Intake, wait
+from adapters.telegram_adapter.intake import TelegramIntake, wait
 from adapters.telegram_adapter.polling import POLL_SECONDS, Polling
 from adapters.telegram_adapter.screen import TelegramScreen
 from adapters.telegram_adapter.transport import transport
@@ -132,7 +132,7 @@ class TelegramBot:
         me = await self._introduced()
         if me is None:
             return
-        intake = Intake(bot=self.bot, me=me, dispatch=self.dispatch, store=self.store)
+        intake = TelegramIntake(bot=self.bot, me=me, dispatch=self.dispatch, store=self.store)
         await self._updates.initialize()
         left = await self.dispatch.resume()
         if left:

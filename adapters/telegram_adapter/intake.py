@@ -16,14 +16,14 @@ from adapters.conversation.incoming import Incoming
 from adapters.delivery.dispatch import Dispatch
 from adapters.delivery.store import ChatStore
 from adapters.delivery.votes import Vote
-from adapters.telegram_adapter.updates import PLATFORM, Left, Me, Meaning, NotYours, read
+from adapters.telegram_adapter.updates import PLATFORM, ForeignPress, Left, Me, Meaning, read
 from engine import StorageError
 
 _log = logging.getLogger("cafi.telegram")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Intake:
+class TelegramIntake:
     """Takes updates in."""
 
     bot: ExtBot[Any]
@@ -57,7 +57,7 @@ class Intake:
                 self.dispatch.apologise(incoming)
             raise
         for one in meant:
-            if isinstance(one, NotYours):
+            if isinstance(one, ForeignPress):
                 self._later(one)
 
     def _meaning(self, update: object) -> Meaning:
@@ -67,7 +67,7 @@ class Intake:
             _log.warning("an update could not be read and was left out")
             return None
 
-    def _later(self, press: NotYours) -> None:
+    def _later(self, press: ForeignPress) -> None:
         """Nobody's messages wait until somebody else has read a notice."""
         task = asyncio.create_task(self._not_yours(press))
         self._notices.add(task)
@@ -79,7 +79,7 @@ class Intake:
             task.cancel()
         await asyncio.gather(*self._notices, return_exceptions=True)
 
-    async def _not_yours(self, press: NotYours) -> None:
+    async def _not_yours(self, press: ForeignPress) -> None:
         languages = self.dispatch.chat.languages
         text = languages.choose(languages.known(press.language)).not_yours
         with suppress(TelegramError):

@@ -13,7 +13,7 @@ from urllib.parse import urlencode
 from telegram.error import Conflict, InvalidToken, RetryAfter, TelegramError
 from telegram.request import BaseRequest
 
-from adapters.telegram_adapter.intake import Intake, wait
+from adapters.telegram_adapter.intake import TelegramIntake, wait
 from adapters.telegram_adapter.updates import ALLOWED
 from engine import ConfigurationError, StorageError
 
@@ -36,7 +36,7 @@ class Polling:
     `request`: the library's way to ask, which gives updates as they come: read one by one, not as a batch.
     """
 
-    intake: Intake
+    intake: TelegramIntake
     request: BaseRequest
     poll_seconds: int = POLL_SECONDS
     stopping: asyncio.Event = field(default_factory=asyncio.Event)

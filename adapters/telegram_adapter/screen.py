@@ -44,7 +44,7 @@ _log = logging.getLogger("cafi.telegram")
 
 
 @dataclass(kw_only=True, slots=True)
-class Message:
+class OutboundMessage:
     """One message on its way. `method`: the Bot API's name for how it is sent; `failures`: of the network so far."""
 
     method: str
@@ -60,22 +60,22 @@ class TelegramScreen:
     typing_seconds: float = TYPING_SECONDS
     typing_at_once: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(TYPING_AT_ONCE))
 
-    def parts(self, incoming: Incoming, outgoing: Outgoing) -> Sequence[Message]:
+    def parts(self, incoming: Incoming, outgoing: Outgoing) -> Sequence[OutboundMessage]:
         """Pictures first, then the text in pieces, the buttons under the last one; a poll stands alone."""
         if outgoing.brief and incoming.command == "thumb" and incoming.place.get("callback"):
-            return [Message(method="toast", content={"id": incoming.place["callback"], "text": outgoing.text})]
+            return [OutboundMessage(method="toast", content={"id": incoming.place["callback"], "text": outgoing.text})]
         where = _where(incoming)
         found = [one for picture in outgoing.pictures for one in _picture(where, picture.path, picture.text)]
-        found += [Message(method="text", content={**where, **one}) for one in _texts(outgoing)]
+        found += [OutboundMessage(method="text", content={**where, **one}) for one in _texts(outgoing)]
         if outgoing.poll is not None:
             found.append(_poll(where, outgoing.poll.text, [text for _, text in outgoing.poll.options]))
         elif found and outgoing.buttons:
             found[-1].content["reply_markup"] = keyboard(outgoing.buttons)
         if incoming.command == "thumb" and incoming.place.get("callback"):
-            found.insert(0, Message(method="toast", content={"id": incoming.place["callback"], "text": ""}))
+            found.insert(0, OutboundMessage(method="toast", content={"id": incoming.place["callback"], "text": ""}))
         return found
 
-    async def send(self, part: Message) -> str | None:
+    async def send(self, part: OutboundMessage) -> str | None:
         """Send one message; raises Gone and NotNow."""
         try:
             return await self._sent(part)
@@ -97,7 +97,7 @@ class TelegramScreen:
             part.failures += 1
             raise NotNow(WAIT_SECONDS[min(part.failures, len(WAIT_SECONDS)) - 1]) from None
 
-    async def _sent(self, part: Message) -> str | None:
+    async def _sent(self, part: OutboundMessage) -> str | None:
         content = dict(part.content)
         if part.method == "toast":
             # A press that is too old to be answered needs no thanks.
@@ -119,7 +119,7 @@ class TelegramScreen:
         await self.bot.send_message(link_preview_options=LinkPreviewOptions(is_disabled=True), **content)
         return None
 
-    def _mend(self, part: Message, error: BadRequest) -> None:
+    def _mend(self, part: OutboundMessage, error: BadRequest) -> None:
         """Take out what Telegram objects to; raises Gone where nothing can help, and the error where it is ours."""
         said = error.message.casefold()
         if "thread not found" in said and part.content.pop("message_thread_id", None) is not None:
@@ -196,19 +196,19 @@ def _texts(outgoing: Outgoing) -> list[dict[str, Any]]:
     return pieces
 
 
-def _picture(where: dict[str, Any], path: str, text: str) -> list[Message]:
+def _picture(where: dict[str, Any], path: str, text: str) -> list[OutboundMessage]:
     """A picture with what it shows below it, and what the caption cannot hold after it."""
     caption, *rest = split_text(plain(text), _CAPTION, utf16_units) or [""]
     more = split_text(" ".join(rest), _TEXT, utf16_units)
     return [
-        Message(method="picture", content={**where, "path": path, "caption": caption}),
-        *(Message(method="text", content={**where, "text": one}) for one in more),
+        OutboundMessage(method="picture", content={**where, "path": path, "caption": caption}),
+        *(OutboundMessage(method="text", content={**where, "text": one}) for one in more),
     ]
 
 
-def _poll(where: dict[str, Any], question: str, options: Sequence[str]) -> Message:
+def _poll(where: dict[str, Any], question: str, options: Sequence[str]) -> OutboundMessage:
     content = {**where, "question": question, "options": [InputPollOption(text=one) for one in options]}
-    return Message(method="poll", content={**content, "is_anonymous": True, "allows_multiple_answers": False})
+    return OutboundMessage(method="poll", content={**content, "is_anonymous": True, "allows_multiple_answers": False})
 
 
 def _where(incoming: Incoming) -> dict[str, Any]:

@@ -51,14 +51,14 @@ class Left:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class NotYours:
+class ForeignPress:
     """Somebody pressed a button under an answer to somebody else."""
 
     callback: str
     language: str
 
 
-Meaning: TypeAlias = Incoming | Vote | Left | NotYours | None
+Meaning: TypeAlias = Incoming | Vote | Left | ForeignPress | None
 
 
 def read(update: object, me: Me) -> Meaning:
@@ -128,7 +128,7 @@ def _edited(message: Fields, me: Me) -> Incoming | None:
     return None if found is None or found.command or found.wordless else found
 
 
-def _pressed(query: Fields) -> Incoming | NotYours | None:
+def _pressed(query: Fields) -> Incoming | ForeignPress | None:
     message, sender = query.get("message"), _fields(query["from"])
     code = Button.read(_text(query.get("data", "")))
     if message is None or code is None or sender.get("is_bot"):
@@ -140,7 +140,7 @@ def _pressed(query: Fields) -> Incoming | NotYours | None:
     asker = _fields(answered.get("from") or {}).get("id")
     language = _text(sender.get("language_code", ""))
     if not private and asker is not None and asker != sender["id"]:
-        return NotYours(callback=_text(query["id"]), language=language)
+        return ForeignPress(callback=_text(query["id"]), language=language)
     command, about, argument = code
     reply_to = answered.get("message_id", message["message_id"])
     return Incoming(

@@ -12,7 +12,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from adapters.telegram_adapter.intake import Intake
+from adapters.telegram_adapter.intake import TelegramIntake
 from engine import StorageError
 
 HEADER = "X-Telegram-Bot-Api-Secret-Token"
@@ -24,7 +24,7 @@ _log = logging.getLogger("cafi.telegram")
 class Webhook:
     """Answers Telegram's requests; `secret` is what Telegram sends along to show that it is Telegram."""
 
-    intake: Intake
+    intake: TelegramIntake
     secret: str
     path: str = "/telegram"
     _seen: deque[int] = field(default_factory=lambda: deque(maxlen=1_000))

@@ -11,7 +11,7 @@ from starlette.responses import HTMLResponse, Response
 from adapters.conversation.pages import RATHER_NOT
 from adapters.conversation.receipt import receipt_lines
 from adapters.web_adapter.screen import QUIET
-from adapters.web_adapter.website import Refused, Site, Visit
+from adapters.web_adapter.website import RequestRefused, Site, Visit
 from engine import StorageError
 
 BACK = frozenset({"/", "/chat", "/sources", "/privacy", "/feedback", "/accessibility", "/crisis", "/look"})
@@ -87,7 +87,7 @@ class OwnPages:
             steps.append(visit.incoming("country", look.country or RATHER_NOT, place=quiet))
             board = self.site.boards.get(visit.identity)
             if not await self.site.take(board, steps):
-                raise Refused(429)
+                raise RequestRefused(429)
             await board.calm(self.site.settings.answer_seconds)
         back = fields.get("back", "/look")
         return visit.go(back if back in BACK - {"/look"} else "/look?saved=1")
@@ -123,10 +123,10 @@ class OwnPages:
                 chosen, number = f"{poll.question} {option}", poll.about.number
                 answer = visit.incoming("answer", chosen, about=number, place={QUIET: 1})
                 if not await self.site.take(board, [answer]):
-                    raise Refused(429)
+                    raise RequestRefused(429)
                 await board.calm(self.site.settings.answer_seconds)
             elif option:
-                raise Refused(400)
+                raise RequestRefused(400)
             board.polls.pop(name, None)
             said = texts.thanks if option else texts.none
         return visit.page("feedback.html", title=texts.heading, poll=None, poll_name="", off=False, said=said)

@@ -20,7 +20,7 @@ from adapters.web_adapter.boards import Board, rung
 from adapters.web_adapter.cookies import new_session
 from adapters.web_adapter.entries import Entry
 from adapters.web_adapter.screen import QUIET
-from adapters.web_adapter.website import PLATFORM, Refused, Site, Visit
+from adapters.web_adapter.website import PLATFORM, RequestRefused, Site, Visit
 from engine import Source, StorageError
 
 MOST_CHARACTERS = 12_000
@@ -70,7 +70,7 @@ class ChatPages:
         steps.append(visit.incoming("consent", place={} if waits else quiet))
         board = self.site.boards.get(visit.identity)
         if not await self.site.take(board, steps):
-            raise Refused(429)
+            raise RequestRefused(429)
         await board.calm(self.site.settings.answer_seconds)
         return visit.go("/chat")
 
@@ -130,7 +130,7 @@ class ChatPages:
         fields = await visit.form()
         code = Button.read(fields.get("press", ""))
         if code is None or code[0] not in _COMMANDS | _ERASING:
-            raise Refused(400)
+            raise RequestRefused(400)
         command, about, argument = code
         if command in _ERASING:
             return visit.go("/forget")
@@ -142,7 +142,7 @@ class ChatPages:
         if not await self.site.has(visit.identity):
             visit.begins(written)
         if incoming.command not in ALWAYS and not self.site.address.messages.take(visit.asker.address):
-            raise Refused(429, written)
+            raise RequestRefused(429, written)
         board = await self.site.board(visit.identity, visit.look.language)
         if said is not None:
             board.add(said)

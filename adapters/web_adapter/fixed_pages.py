@@ -10,7 +10,7 @@ from starlette.responses import FileResponse, JSONResponse, Response
 
 from adapters.conversation.privacy import what_is_kept, who_can_read
 from adapters.web_adapter.entries import pictured
-from adapters.web_adapter.website import Refused, Site, Visit
+from adapters.web_adapter.website import RequestRefused, Site, Visit
 from engine import Assistant, StorageError, picture_kind
 
 _FOR_GOOD = {"Cache-Control": "public, max-age=31536000, immutable"}
@@ -60,7 +60,7 @@ class FixedPages:
         assistant = self._assistants().get(name)
         source = None if assistant is None else assistant.knowledge.get(visit.request.path_params["source"])
         if assistant is None or source is None:
-            raise Refused(404)
+            raise RequestRefused(404)
         knowledge = assistant.knowledge
         pictures = [pictured(name, knowledge.media[one]) for one in source.shown_files() if one in knowledge.media]
         context = {
@@ -85,7 +85,7 @@ class FixedPages:
         medium = None if assistant is None else assistant.knowledge.media.get(visit.request.path_params["file"])
         kind = None if medium is None else picture_kind(medium.file)
         if medium is None or kind is None:
-            raise Refused(404)
+            raise RequestRefused(404)
         return FileResponse(Path(medium.path), media_type=kind, headers={**_A_DAY, **_STILL})
 
     async def static(self, visit: Visit) -> Response:
@@ -93,7 +93,7 @@ class FixedPages:
         name = visit.request.path_params["file"]
         content = self.site.static.get(name)
         if content is None:
-            raise Refused(404)
+            raise RequestRefused(404)
         return Response(content, media_type=_TYPES[Path(name).suffix], headers=_FOR_GOOD)
 
     async def widget_script(self, visit: Visit) -> Response:

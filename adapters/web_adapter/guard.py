@@ -40,7 +40,7 @@ class TooLong(Exception):
 
 @dataclass(kw_only=True)
 class Guard:
-    """ASGI middleware. `scope["cafi"]` then holds what it has found out: see `Asker`."""
+    """ASGI middleware. `scope["cafi"]` then holds what it has found out: see `Requester`."""
 
     app: ASGIApp
     settings: WebSettings
@@ -70,7 +70,7 @@ class Guard:
             await _read_away(receive)
         await self.app(scope, self._limited(receive), self._with_headers(send, path))
 
-    def _asker(self, scope: Scope, headers: Headers) -> Asker:
+    def _asker(self, scope: Scope, headers: Headers) -> Requester:
         peer = scope["client"][0] if scope.get("client") else ""
         chain = ",".join(headers.getlist("x-forwarded-for"))
         address = forwarded(peer, chain, self._trusted)
@@ -79,9 +79,9 @@ class Guard:
             self.settings.public_url or self.settings.trusted_proxies or any(one in headers for one in _FORWARDING)
         )
         near = is_within(peer, _NEAR) and not proxied
-        return Asker(address=self.addresses.name(address), near=near)
+        return Requester(address=self.addresses.name(address), near=near)
 
-    def _refusal(self, headers: Headers, path: str, asker: Asker) -> int:
+    def _refusal(self, headers: Headers, path: str, asker: Requester) -> int:
         hosts = self.settings.hosts
         if hosts is not None and _host(headers.get("host", "")) not in hosts:
             return 421
@@ -146,7 +146,7 @@ async def _read_away(receive: Receive) -> None:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Asker:
+class Requester:
     """Who sends a request, as far as we want to know: a name for the address, and whether it is surely this computer."""
 
     address: bytes

@@ -12,7 +12,7 @@ from typing import Any
 from starlette.responses import RedirectResponse, Response
 
 from adapters.web_adapter.address_limits import Buckets
-from adapters.web_adapter.website import Refused, Site, Visit
+from adapters.web_adapter.website import RequestRefused, Site, Visit
 from engine import StorageError
 
 COOKIE = "cafi-operator"
@@ -83,7 +83,7 @@ class OperatorPages:
     async def page(self, visit: Visit) -> Response:
         """The figures, or the login form."""
         if not self.token:
-            raise Refused(404)
+            raise RequestRefused(404)
         if not self.known(visit):
             return visit.page("operator_login.html", title="Operator", failed=False)
         site = self.site
@@ -105,13 +105,13 @@ class OperatorPages:
     async def login(self, visit: Visit) -> Response:
         """Take the token; five wrong ones a minute are looked at."""
         if not self.token:
-            raise Refused(404)
+            raise RequestRefused(404)
         fields = await visit.form()
         # Only wrong tokens count: else somebody behind the same proxy could lock the operator out. At 24 characters
         # and more, the page's limit of requests is bound enough for guessing.
         if not self._fits(fields.get("token", "")):
             if not self.logins.take(visit.asker.address):
-                raise Refused(429)
+                raise RequestRefused(429)
             return visit.page("operator_login.html", status=403, title="Operator", failed=True)
         now, name = self.clock(), secrets.token_urlsafe(32)
         self._logged_in = {one: until for one, until in self._logged_in.items() if until > now}
@@ -128,7 +128,7 @@ class OperatorPages:
         """Pause, go on, or log out."""
         fields = await visit.form()
         if not self.token or not self.known(visit):
-            raise Refused(403)
+            raise RequestRefused(403)
         if fields.get("do") in {"pause", "resume"}:
             self.site.pause.on = fields["do"] == "pause"
         elif fields.get("do") == "logout":
@@ -138,7 +138,7 @@ class OperatorPages:
     async def metrics(self, visit: Visit) -> Response:
         """Figures for Prometheus: with the token, or asked from this computer where no proxy can stand between."""
         if not (visit.asker.near or self.bearer(visit)):
-            raise Refused(404)
+            raise RequestRefused(404)
         try:
             referrals = await self.referrals()
         except StorageError:  # what else there is to know is wanted most then

@@ -18,7 +18,7 @@ from adapters.web_adapter.chat_pages import ChatPages
 from adapters.web_adapter.fixed_pages import FixedPages
 from adapters.web_adapter.guard import Guard, TooLong
 from adapters.web_adapter.operator_pages import OperatorPages
-from adapters.web_adapter.website import Page, Refused, Site, Visit
+from adapters.web_adapter.website import Page, RequestRefused, Site, Visit
 from engine import StorageError
 
 ELSEWHERE = {
@@ -103,7 +103,7 @@ def _route(site: Site, path: str, page: Page, method: str = "GET") -> Route:
         visit = Visit.of(site, request)
         try:
             return await page(visit)
-        except Refused as error:
+        except RequestRefused as error:
             return sorry(visit, error.status, error.kept)
         except TooLong:
             return sorry(visit, 413)

@@ -27,7 +27,7 @@ from adapters.web_adapter.address_limits import AddressLimits, Buckets, Places
 from adapters.web_adapter.boards import Board, Boards
 from adapters.web_adapter.cookies import Cookies, FormTokens, Preferences, chosen, new_session
 from adapters.web_adapter.entries import Entries
-from adapters.web_adapter.guard import Asker, comes_from_us
+from adapters.web_adapter.guard import Requester, comes_from_us
 from adapters.web_adapter.metrics import Metrics
 from adapters.web_adapter.prose import plain, prose, with_contacts, with_links, worded
 from adapters.web_adapter.screen import QUIET
@@ -140,7 +140,7 @@ class Site:
         return self.chat.pages.referrals.choose(look.country or None, look.language or None)
 
 
-class Refused(Exception):
+class RequestRefused(Exception):
     """A request that is not carried out; `status` says why, `kept` is what the person had written."""
 
     def __init__(self, status: int, kept: str = "") -> None:
@@ -194,9 +194,9 @@ class Visit:
         return ChatIdentity(platform=PLATFORM, chat=self.session)
 
     @property
-    def asker(self) -> Asker:
+    def asker(self) -> Requester:
         """Where the request comes from."""
-        asker: Asker = self.request.scope["cafi"]
+        asker: Requester = self.request.scope["cafi"]
         return asker
 
     @property
@@ -239,26 +239,26 @@ class Visit:
         return await chat.turns.referral_now(state, text)
 
     def begins(self, kept: str = "") -> None:
-        """A chat is begun from this address; raises Refused beyond the limit."""
+        """A chat is begun from this address; raises RequestRefused beyond the limit."""
         if not self.site.address.begun.take(self.asker.address):
-            raise Refused(429, kept)
+            raise RequestRefused(429, kept)
 
     async def form(self) -> dict[str, str]:
-        """The fields of a post; raises Refused for one that does not come from a form of ours."""
+        """The fields of a post; raises RequestRefused for one that does not come from a form of ours."""
         request = self.request
         if not request.headers.get("content-type", "").startswith("application/x-www-form-urlencoded"):
-            raise Refused(415)
+            raise RequestRefused(415)
         body = (await request.body()).decode("utf-8", errors="replace")
         try:
             fields = dict(parse_qsl(body, keep_blank_values=True, max_num_fields=_MOST_FIELDS))
         except ValueError:
-            raise Refused(400) from None
+            raise RequestRefused(400) from None
         if not comes_from_us(self.site.settings, request.headers, str(request.scope["scheme"])):
-            raise Refused(403)
+            raise RequestRefused(403)
         if self.fresh or not self.site.tokens.fits(self.session, fields.get("form", "")):
-            raise Refused(403, fields.get("text", ""))
+            raise RequestRefused(403, fields.get("text", ""))
         if not self.site.posts.take(self.session.encode()):
-            raise Refused(429, fields.get("text", ""))
+            raise RequestRefused(429, fields.get("text", ""))
         return fields
 
     def choose(self, fields: Mapping[str, str]) -> Preferences:

@@ -10,7 +10,7 @@ import typer
 from bots.options import Config, Json, failing_calmly, print_json
 
 if TYPE_CHECKING:
-    from adapters.moderation.audit import Entry
+    from adapters.moderation.audit import AuditEntry
     from bots.compose import Application
 
 discord_app = typer.Typer(no_args_is_help=True, help="Look after the Discord bot.")
@@ -70,7 +70,7 @@ def audit(
             typer.echo("\n".join(line for one in entries for line in _lines(one)))
 
 
-async def logged(application: Application, last: int) -> list[Entry]:
+async def logged(application: Application, last: int) -> list[AuditEntry]:
     """The last entries of the log of moderators. Raises StorageError and ConfigurationError."""
     from bots.chats import Chats
     from bots.discord import audit_log
@@ -83,7 +83,7 @@ async def logged(application: Application, last: int) -> list[Entry]:
         return await audit_log(chats).entries(last)
 
 
-def _document(entry: Entry) -> dict[str, str]:
+def _document(entry: AuditEntry) -> dict[str, str]:
     return {
         "when": entry.when,
         "moderator": entry.who,
@@ -93,7 +93,7 @@ def _document(entry: Entry) -> dict[str, str]:
     }
 
 
-def _lines(entry: Entry) -> list[str]:
+def _lines(entry: AuditEntry) -> list[str]:
     """An entry, and below it what was posted; nothing in that steers the terminal."""
     from engine import clean
 

@@ -13,7 +13,7 @@ import pytest
 
 from adapters.console_adapter.adapter import SITTER
 from adapters.conversation.chat import Chat
-from adapters.conversation.daily_budget import Spending
+from adapters.conversation.daily_budget import DailyBudget
 from adapters.conversation.incoming import Incoming
 from adapters.conversation.outgoing import Outgoing
 from adapters.conversation.state import ChatState
@@ -373,7 +373,7 @@ async def test_a_day_s_spent_money_is_told_once_and_answered_by_quotation(tmp_pa
     """At the limit no model is asked; the first answer says so, the next does not repeat it."""
     model = scripted({})
     chat = chat_over(tmp_path, model)
-    spending = Spending(tokens_a_day=1)
+    spending = DailyBudget(tokens_a_day=1)
     chat = replace(chat, turns=replace(chat.turns, spending=spending))
     _, state = await last(chat, begun(chat), "why am I so tired?")
     asked = len(model.prompts)

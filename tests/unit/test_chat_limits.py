@@ -6,7 +6,7 @@ import asyncio
 import time
 from pathlib import Path
 
-from adapters.conversation.daily_budget import Spending
+from adapters.conversation.daily_budget import DailyBudget
 from adapters.delivery.limits import ChatLimits
 from adapters.delivery.store import ChatStore
 from adapters.storage.database import Database
@@ -61,8 +61,8 @@ async def test_at_the_limit_the_day_is_over_and_the_next_begins_anew(tmp_path: P
     database = database_in(tmp_path)
     store = store_over(database)
 
-    async def begun(**limits: float) -> Spending:
-        spending = Spending(store=store, today=lambda: day[0], **limits)
+    async def begun(**limits: float) -> DailyBudget:
+        spending = DailyBudget(store=store, today=lambda: day[0], **limits)
         await spending.load()
         return spending
 
@@ -98,7 +98,7 @@ class Failing:
 async def test_a_sum_that_cannot_be_stored_stops_nobody_and_is_stored_later() -> None:
     """A full disk does not end a turn over its cost, and no token is forgotten."""
     store = Failing()
-    spending = Spending(store=store, tokens_a_day=250, today=lambda: 1)
+    spending = DailyBudget(store=store, tokens_a_day=250, today=lambda: 1)
     await spending.load()
     await spending.add(TURN)
     await spending.add(TURN)
@@ -125,7 +125,7 @@ async def test_many_sums_at_once_all_count_and_are_written_together(tmp_path: Pa
     """Two hundred turns that end together are all in the sum on disk, in as few writes as there can be."""
     database: Database = database_in(tmp_path)
     store = Counted(store_over(database))
-    spending = Spending(store=store, today=lambda: 1)
+    spending = DailyBudget(store=store, today=lambda: 1)
     await asyncio.gather(*(spending.add(TURN) for _ in range(200)))
     assert await store.spent(1) == (20_000, 100.0) and store.writes == 2
     database.close()

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adapters.feedback.figures import Figures, QuestionFigures, Share, figures
+from adapters.feedback.figures import Figures, OptionShare, QuestionFigures, figures
 from adapters.feedback.holding_back import Row, apart, merged, safe
 from adapters.feedback.tallies import Selection, Tally
 from adapters.weeks import week_of
@@ -30,7 +30,7 @@ def only(tallies: Sequence[Tally], selection: Selection = ALL) -> QuestionFigure
     return found
 
 
-def short(shares: Sequence[Share]) -> list[tuple[str, int, int | None]]:
+def short(shares: Sequence[OptionShare]) -> list[tuple[str, int, int | None]]:
     return [("+".join(one.names), one.answers, one.chosen) for one in shares]
 
 
@@ -40,7 +40,7 @@ def short(shares: Sequence[Share]) -> list[tuple[str, int, int | None]]:
 )
 def test_intervals_are_those_of_wilson(chosen: int, answers: int, low: float, high: float) -> None:
     """The bounds are those that Newcombe (1998, table I, method 3) prints for his four examples."""
-    assert Share(names=(), answers=answers, chosen=chosen).interval == pytest.approx((low, high), abs=0.00006)
+    assert OptionShare(names=(), answers=answers, chosen=chosen).interval == pytest.approx((low, high), abs=0.00006)
 
 
 def test_shares_are_those_worked_out_by_hand() -> None:
@@ -184,7 +184,7 @@ def told(found: Figures) -> Iterator[tuple[np.ndarray, int]]:
     """Every number of a report as a sum over cells."""
     good = np.array([option in QUESTION.favourable for option, *_ in CELLS])
 
-    def numbers(share: Share, rows: np.ndarray) -> Iterator[tuple[np.ndarray, int]]:
+    def numbers(share: OptionShare, rows: np.ndarray) -> Iterator[tuple[np.ndarray, int]]:
         yield rows, share.answers
         if share.chosen is not None:
             yield rows & good, share.chosen

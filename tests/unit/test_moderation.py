@@ -21,7 +21,7 @@ from adapters.moderation.posts import Post, PostStore, changed, holds_a_phone_nu
 from adapters.moderation.rechecks import Recheck
 from adapters.moderation.redaction import MOST, as_shown
 from adapters.moderation.review_queue import ReviewQueue
-from adapters.moderation.reviews import Decided, Outcome, Review, ReviewStore, new_id
+from adapters.moderation.reviews import Decided, ReviewOutcome, ReviewStore, WaitingReply, new_id
 from adapters.moderation.status import ModerationStatus, StatusStore
 from adapters.moderation.texts import load_moderation_texts
 from adapters.storage.database import Database
@@ -40,7 +40,9 @@ from engine.types import (
     Conversation,
     Decision,
     Draft,
+    Outcome,
     Reply,
+    Review,
     Stage,
     StageRecord,
     Tier,
@@ -49,8 +51,6 @@ from engine.types import (
     UrgencyLevel,
     Verdict,
 )
-from engine.types import Outcome as TurnOutcome
-from engine.types import Review as TurnReview
 from tests.team import knowledge_folder
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -58,7 +58,7 @@ ANNA = ChatIdentity(platform="discord", chat="1", user="42", thread="7")
 
 
 def turn(
-    outcome: TurnOutcome = TurnOutcome.ACCEPTED,
+    outcome: Outcome = Outcome.ACCEPTED,
     decision: Decision = Decision.ACCEPT,
     basis: Basis = Basis.SOURCE,
     level: UrgencyLevel = UrgencyLevel.NONE,
@@ -70,12 +70,12 @@ def turn(
         reply=Reply(text="Something.", basis=basis),
         conversation=Conversation(assistant="schizophrenia"),
         urgency=Urgency(level=level),
-        review=TurnReview(outcome=outcome, stages=(record,)),
+        review=Review(outcome=outcome, stages=(record,)),
     )
 
 
 turns = st.builds(
-    turn, st.sampled_from(TurnOutcome), st.sampled_from(Decision), st.sampled_from(Basis), st.sampled_from(UrgencyLevel)
+    turn, st.sampled_from(Outcome), st.sampled_from(Decision), st.sampled_from(Basis), st.sampled_from(UrgencyLevel)
 )
 
 
@@ -85,7 +85,7 @@ def test_each_mode_holds_back_what_the_milder_one_does_and_help_never(one: Turn)
     opened, flagged, every = (reason_to_wait(mode, one) for mode in Mode)
     assert opened is None
     assert flagged is None or every is not None
-    fixed = one.review.outcome in {TurnOutcome.FIXED, TurnOutcome.FALLBACK}
+    fixed = one.review.outcome in {Outcome.FIXED, Outcome.FALLBACK}
     helps = one.urgency.level is not UrgencyLevel.NONE
     assert (every is None) == (fixed or helps)
 
@@ -93,9 +93,9 @@ def test_each_mode_holds_back_what_the_milder_one_does_and_help_never(one: Turn)
 @pytest.mark.parametrize(
     ("one", "reason"),
     [
-        (turn(TurnOutcome.WARNED, Decision.WARNING), Reason.WARNING),
-        (turn(TurnOutcome.REFINED, Decision.WARNING), Reason.WARNING),
-        (turn(TurnOutcome.REFINED), None),
+        (turn(Outcome.WARNED, Decision.WARNING), Reason.WARNING),
+        (turn(Outcome.REFINED, Decision.WARNING), Reason.WARNING),
+        (turn(Outcome.REFINED), None),
         (turn(basis=Basis.GENERAL), Reason.GENERAL),
         (turn(basis=Basis.NONE), None),
         (turn(), None),
@@ -152,7 +152,7 @@ def database(tmp_path: Path) -> Database:
     return made
 
 
-def review(**fields: object) -> Review:
+def review(**fields: object) -> WaitingReply:
     """A reply that waits."""
     plain = {
         "id": new_id(),
@@ -165,7 +165,7 @@ def review(**fields: object) -> Review:
         "reason": Reason.ALL,
         "basis": Basis.SOURCE,
     }
-    return Review(**{**plain, **fields})  # type: ignore[arg-type]
+    return WaitingReply(**{**plain, **fields})  # type: ignore[arg-type]
 
 
 def _on_disk(folder: Path) -> bytes:
@@ -191,7 +191,7 @@ async def test_a_review_comes_back_as_it_was_and_lies_sealed(tmp_path: Path, dat
 async def test_a_decision_opens_for_its_own_chat_only(database: Database) -> None:
     """Somebody else's chat, a forged text and a text of another key show nothing."""
     store = ReviewStore(database=database, naming=Naming(Keyring(current=Secret.random())), secret=Secret.random())
-    decided = Decided(review=review(), outcome=Outcome.EDITED, words="Voices are real to those who hear them.")
+    decided = Decided(review=review(), outcome=ReviewOutcome.EDITED, words="Voices are real to those who hear them.")
     sealed = store.seal_decided(decided)
     assert store.open_decided(Incoming(identity=ANNA, text=sealed)) == decided
     ben = ChatIdentity(platform="discord", chat="1", user="43", thread="7")
@@ -234,7 +234,7 @@ async def test_few_replies_wait_of_one_person_and_in_all(database: Database) -> 
     audit = AuditLog(database=database, keyring=keyring)
     queue = ReviewQueue(store=store, audit=audit, most=5, most_a_member=3, now=now)
 
-    def of(user: str, guild: str = "1", thread: str = "") -> Review:
+    def of(user: str, guild: str = "1", thread: str = "") -> WaitingReply:
         return review(
             incoming=Incoming(identity=ChatIdentity(platform="discord", chat=guild, user=user, thread=thread))
         )
@@ -438,7 +438,7 @@ def test_every_language_says_the_same_things() -> None:
     for one in texts.values():
         assert set(one.names.modes) == set(Mode) and set(one.names.reasons) == set(Reason)
         assert set(one.names.actions) == set(Action)
-        assert set(one.moderators.outcomes) == set(Outcome)
+        assert set(one.moderators.outcomes) == set(ReviewOutcome)
 
 
 def test_a_text_with_other_braces_is_refused(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from adapters.conversation.incoming import Incoming
 from adapters.delivery.votes import Vote
-from adapters.telegram_adapter.updates import Left, Me, Meaning, NotYours, read
+from adapters.telegram_adapter.updates import ForeignPress, Left, Me, Meaning, read
 
 ME = Me(id=7, username="cafi_bot")
 PERSON = {"id": 5, "is_bot": False, "first_name": "Anna", "language_code": "de"}
@@ -97,7 +97,7 @@ def test_any_json_is_a_meaning_or_a_value_error(update: Any) -> None:
         meaning = read(update, ME)
     except ValueError:
         return
-    assert meaning is None or isinstance(meaning, (Incoming, Vote, Left, NotYours))
+    assert meaning is None or isinstance(meaning, (Incoming, Vote, Left, ForeignPress))
     if isinstance(meaning, Incoming):
         again = Incoming.from_json(meaning.to_json())
         assert again.identity == meaning.identity and again.text == meaning.text
