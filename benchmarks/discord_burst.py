@@ -27,7 +27,7 @@ from bots.discord import discord_bot
 from bots.process import settle
 from bots.settings import CafiSettings, DiscordSettings, SessionSettings, SpendingSettings, StorageSettings
 from engine import Prompt, ScriptedAnswer, ScriptedModel
-from rehearsal.discord_world import Channel, DiscordServer, Interaction, Message, Permission, Person
+from rehearsal.discord_world import Channel, DiscordMessage, DiscordPerson, DiscordServer, Interaction, Permission
 from rehearsal.discord_world.discord_server import redirected
 from rehearsal.discord_world.rest import API
 
@@ -191,12 +191,14 @@ def _settings(token: str, folder: Path) -> CafiSettings:
     ).model_copy(update={"knowledge_base": knowledge})
 
 
-async def _agree(person: Person, channel: Channel) -> None:
+async def _agree(person: DiscordPerson, channel: Channel) -> None:
     welcome = await person.slash(channel, "ask", question="hello").reply(30)
     await person.press(welcome, welcome.buttons[0]).reply(30, number=2)
 
 
-async def _asked(fake: DiscordServer, people: Sequence[Person], channel: Channel, burst: Burst, spent: Spent) -> Told:
+async def _asked(
+    fake: DiscordServer, people: Sequence[DiscordPerson], channel: Channel, burst: Burst, spent: Spent
+) -> Told:
     began, before = time.monotonic(), await spent()
     asked: dict[str, Interaction] = {}
     for number in range(burst.questions):
@@ -230,13 +232,15 @@ async def _until(done: Callable[[], bool], seconds: float, pause: float) -> None
         await asyncio.sleep(pause)
 
 
-def _answers(fake: DiscordServer, channel: Channel, asked: Mapping[str, Interaction]) -> dict[str, list[Message]]:
+def _answers(
+    fake: DiscordServer, channel: Channel, asked: Mapping[str, Interaction]
+) -> dict[str, list[DiscordMessage]]:
     """The answers in the thread that each person was told of; only their own name stands above it."""
     threads = fake.threads(channel)
     return {token: _answered(fake, threads, one) for token, one in asked.items()}
 
 
-def _answered(fake: DiscordServer, threads: Sequence[Channel], asked: Interaction) -> list[Message]:
+def _answered(fake: DiscordServer, threads: Sequence[Channel], asked: Interaction) -> list[DiscordMessage]:
     for message in asked.replies:
         for thread in threads:
             opener = asked.channel.messages.get(thread.id)

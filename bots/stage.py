@@ -48,7 +48,7 @@ class OnStage(Generic[BotT]):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Stage:
+class BotStage:
     """Puts bots on stage, under an operator's settings with everything stored in a folder."""
 
     settings: CafiSettings

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine import EVIDENCE_NAMES, KnowledgeBase, Search, Synonyms, load_vectors, scan_knowledge
-from evaluation.retrieval import Question, read_questions
+from evaluation.retrieval import LabelledQuestion, read_questions
 
 Floats = NDArray[np.float64]
 
@@ -31,7 +31,7 @@ STEPS, RATE = 1500, 0.05
 
 
 @dataclass(frozen=True, kw_only=True)
-class Case:
+class SearchedQuestion:
     """One searched question: a row of evidence and whether it is right for each source that was weighed."""
 
     name: str
@@ -41,7 +41,9 @@ class Case:
     weight: float = 1.0
 
 
-def cases(search: Search, questions: Iterable[Question], name: str, weight: float = 1.0) -> Iterator[Case]:
+def cases(
+    search: Search, questions: Iterable[LabelledQuestion], name: str, weight: float = 1.0
+) -> Iterator[SearchedQuestion]:
     """What the search weighs for each question."""
     for one in questions:
         found = search.explain(one.question).parts[-1:] if one.kind != "two_part" else ()
@@ -49,20 +51,20 @@ def cases(search: Search, questions: Iterable[Question], name: str, weight: floa
             if part.components:
                 rows = np.array([[getattr(each.evidence, key) for key in EVIDENCE_NAMES] for each in part.components])
                 right = np.array([each.source in one.relevant for each in part.components])
-                yield Case(name=name, rows=rows, right=right, answerable=bool(one.relevant), weight=weight)
+                yield SearchedQuestion(name=name, rows=rows, right=right, answerable=bool(one.relevant), weight=weight)
 
 
-def hidden(base: KnowledgeBase, fold: int) -> tuple[KnowledgeBase, list[Question]]:
+def hidden(base: KnowledgeBase, fold: int) -> tuple[KnowledgeBase, list[LabelledQuestion]]:
     """A knowledge base without a fifth of its questions, and those."""
     kept, asked = {}, []
     for name, source in base.sources.items():
         chosen = [text for place, text in enumerate(source.questions) if place % FOLDS == fold]
-        asked += [Question(id=f"{name}-{text}", question=text, relevant=(name,)) for text in chosen]
+        asked += [LabelledQuestion(id=f"{name}-{text}", question=text, relevant=(name,)) for text in chosen]
         kept[name] = replace(source, questions=tuple(text for text in source.questions if text not in chosen))
     return replace(base, sources=kept), asked
 
 
-def read_set(given: str, build: Callable[[KnowledgeBase], Search]) -> list[Case]:
+def read_set(given: str, build: Callable[[KnowledgeBase], Search]) -> list[SearchedQuestion]:
     """The cases of one `KB=FILE` or `KB=held`."""
     folder, _, what = given.partition("=")
     base, _ = scan_knowledge(Path(folder))
@@ -71,7 +73,7 @@ def read_set(given: str, build: Callable[[KnowledgeBase], Search]) -> list[Case]
     if what != "held":
         name = f"{base.folder.name}/{Path(what).stem}"
         return list(cases(build(base), read_questions(Path(what)), name))
-    found: list[Case] = []
+    found: list[SearchedQuestion] = []
     for fold in range(FOLDS):
         rest, asked = hidden(base, fold)
         name = f"{base.folder.name}/held"
@@ -84,7 +86,7 @@ def columns(rows: Floats, names: Sequence[str]) -> Floats:
     return rows[:, [EVIDENCE_NAMES.index(name) for name in names]]
 
 
-def fit_gate(train: Sequence[Case]) -> tuple[float, Floats]:
+def fit_gate(train: Sequence[SearchedQuestion]) -> tuple[float, Floats]:
     """Logistic regression of "something fits" on the best evidence of each kind, both outcomes weighing the same."""
     rows = np.array([[1.0, *columns(one.rows, GATE).max(axis=0)] for one in train])
     outcome = np.array([float(one.answerable) for one in train])
@@ -101,7 +103,7 @@ def fit_gate(train: Sequence[Case]) -> tuple[float, Floats]:
     return float(found[0]), found[1:]
 
 
-def fit_order(train: Sequence[Case]) -> Floats:
+def fit_order(train: Sequence[SearchedQuestion]) -> Floats:
     """Weights under which the right sources of a question get most of a softmax over all that were weighed."""
     used = [one for one in train if one.right.any()]
     widest = max(len(one.rows) for one in used)
@@ -126,7 +128,9 @@ def _softmax(values: Floats) -> Floats:
     return np.asarray(raised / raised.sum(axis=1, keepdims=True))
 
 
-def judged(test: Sequence[Case], base: float, gate: Floats, order: Floats) -> list[tuple[str, bool, float, int]]:
+def judged(
+    test: Sequence[SearchedQuestion], base: float, gate: Floats, order: Floats
+) -> list[tuple[str, bool, float, int]]:
     """Of each case its set, whether it is answerable, how likely something fits, and the place of the right source."""
     found = []
     for one in test:

@@ -9,7 +9,7 @@ from typing import Any, get_args
 
 from engine import Engine, Reflection
 from evaluation.choice import chosen
-from evaluation.retrieval import Question, ask_all, figures
+from evaluation.retrieval import LabelledQuestion, ask_all, figures
 
 CONFIGURED = "configured"
 _NAMES: tuple[Reflection, ...] = get_args(Reflection)
@@ -39,7 +39,7 @@ def engine_of(arm: str, engine: Engine) -> Engine:
 
 
 async def measure(
-    questions: Sequence[Question],
+    questions: Sequence[LabelledQuestion],
     engine: Engine,
     arms: Sequence[str],
     progress: Callable[[], None] = lambda: None,

@@ -13,7 +13,7 @@ from engine import Engine, Retriever, Turn, clean
 from evaluation.rows import read_rows
 
 
-class Question(BaseModel):
+class LabelledQuestion(BaseModel):
     """One labelled question. `relevant` is empty for a question that no source answers."""
 
     model_config = ConfigDict(extra="allow", frozen=True)
@@ -24,13 +24,13 @@ class Question(BaseModel):
     kind: str = "plain"
 
 
-def read_questions(path: Path) -> list[Question]:
+def read_questions(path: Path) -> list[LabelledQuestion]:
     """The rows of a questions file."""
-    return read_rows(path, Question, remedy='A row needs "id", "question", "relevant" and "kind".')
+    return read_rows(path, LabelledQuestion, remedy='A row needs "id", "question", "relevant" and "kind".')
 
 
 def measure(
-    questions: Iterable[Question], retriever: Retriever, progress: Callable[[], None] = lambda: None
+    questions: Iterable[LabelledQuestion], retriever: Retriever, progress: Callable[[], None] = lambda: None
 ) -> dict[str, Any]:
     """What the search finds: shares over all answerable questions and by kind, as in `figures`."""
     rows = []
@@ -41,7 +41,11 @@ def measure(
 
 
 async def measure_agent(
-    questions: Iterable[Question], engine: Engine, progress: Callable[[], None] = lambda: None, *, parallel: int = 8
+    questions: Iterable[LabelledQuestion],
+    engine: Engine,
+    progress: Callable[[], None] = lambda: None,
+    *,
+    parallel: int = 8,
 ) -> dict[str, Any]:
     """What a reply cites after a whole turn, the agent's own requests for sources included."""
     turns = await ask_all(questions, engine, progress, parallel=parallel)
@@ -49,12 +53,16 @@ async def measure_agent(
 
 
 async def ask_all(
-    questions: Iterable[Question], engine: Engine, progress: Callable[[], None] = lambda: None, *, parallel: int = 8
-) -> list[tuple[Question, Turn]]:
+    questions: Iterable[LabelledQuestion],
+    engine: Engine,
+    progress: Callable[[], None] = lambda: None,
+    *,
+    parallel: int = 8,
+) -> list[tuple[LabelledQuestion, Turn]]:
     """One turn for every question, each in a new conversation."""
     gate = asyncio.Semaphore(parallel)
 
-    async def asked(one: Question) -> tuple[Question, Turn]:
+    async def asked(one: LabelledQuestion) -> tuple[LabelledQuestion, Turn]:
         async with gate:
             turn = await engine.respond(engine.start(), one.question, said_safe=True)
             progress()
@@ -63,7 +71,7 @@ async def ask_all(
     return await asyncio.gather(*(asked(one) for one in questions))
 
 
-def figures(rows: Iterable[tuple[Question, list[str]]]) -> dict[str, Any]:
+def figures(rows: Iterable[tuple[LabelledQuestion, list[str]]]) -> dict[str, Any]:
     """`all_at_3` wants every relevant source in the first three; a row without one wants nothing found."""
     answerable: dict[str, list[tuple[bool, bool, bool]]] = {}
     declined: list[bool] = []

@@ -17,7 +17,7 @@ from typing import Annotated, BinaryIO, cast
 from pydantic import ConfigDict, Field, TypeAdapter, with_config
 
 from engine import ConfigurationError, Decision, Review, read_text
-from engine import Usage as TurnUsage
+from engine import Usage
 from evaluation.forms import parsed_line
 
 VERSION = 1
@@ -54,7 +54,7 @@ class Spent:
     cost: float | None = None
 
     @classmethod
-    def of(cls, usage: TurnUsage) -> Spent:
+    def of(cls, usage: Usage) -> Spent:
         """The same of a turn's usage."""
         return cls(**asdict(usage))
 

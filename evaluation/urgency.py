@@ -15,7 +15,7 @@ from evaluation.rows import read_rows
 Assess = Callable[[str, tuple[Message, ...]], Awaitable[tuple[Urgency, Help]]]
 
 
-class Turns(BaseModel):
+class LabelledTurn(BaseModel):
     """One turn of a labelled conversation."""
 
     role: Literal["user", "assistant"]
@@ -29,7 +29,7 @@ class LabelledMessage(BaseModel):
 
     id: str
     text: str | None = None
-    turns: tuple[Turns, ...] = ()
+    turns: tuple[LabelledTurn, ...] = ()
     label: Literal["urgent", "not_urgent"]
     category: str = ""
     lang: str = "en"
@@ -52,7 +52,7 @@ class LabelledMessage(BaseModel):
         return messages_from([{"role": Role(one.role), "content": one.content} for one in before])
 
 
-class Said(BaseModel):
+class LabelledUtterance(BaseModel):
     """One message of a labelled conversation; `delusional`: it states as fact a belief that may be part of psychosis."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -71,7 +71,7 @@ class LabelledConversation(BaseModel):
     id: str
     author: str = ""
     lang: str = "en"
-    messages: tuple[Said, ...] = Field(min_length=1)
+    messages: tuple[LabelledUtterance, ...] = Field(min_length=1)
 
     def rows(self) -> Iterator[LabelledMessage]:
         """Its messages one by one, with the person's earlier ones as turns."""
@@ -79,7 +79,7 @@ class LabelledConversation(BaseModel):
             yield LabelledMessage(
                 id=f"{self.id}.{number + 1}",
                 text=one.text,
-                turns=tuple(Turns(role="user", content=said.text) for said in self.messages[:number]),
+                turns=tuple(LabelledTurn(role="user", content=said.text) for said in self.messages[:number]),
                 label=one.label,
                 category=one.category,
                 lang=self.lang,

@@ -18,7 +18,7 @@ _TYPO_RATE = 0.15  # of the longer words
 
 
 @dataclass(frozen=True)
-class Example:
+class TrainingExample:
     """A text to learn from; `of`: the number of the message it comes from; `made`: nobody wrote it as it is."""
 
     text: str
@@ -29,7 +29,7 @@ class Example:
     made: bool = False
 
 
-def augmented(examples: Iterable[Example]) -> Iterator[Example]:
+def augmented(examples: Iterable[TrainingExample]) -> Iterator[TrainingExample]:
     """The examples and what is made of them, always in the same way."""
     dice = random.Random(1)
     every = list(examples)

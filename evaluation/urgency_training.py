@@ -36,7 +36,7 @@ from engine import (
 from engine import URGENCY_HEADS as HEADS
 from engine import head_words as words
 from evaluation.urgency import LabelledMessage, read_messages
-from evaluation.urgency_augmentation import Example, augmented
+from evaluation.urgency_augmentation import TrainingExample, augmented
 
 ROOT = Path(__file__).parents[1]
 DATA = ROOT / "evaluation" / "data" / "urgency"
@@ -131,7 +131,7 @@ class Material:
         """The features of every text."""
         examples = list(
             augmented(
-                Example(one.message.message, one.message.lang, one.wanted["urgent"], _weight(one), number)
+                TrainingExample(one.message.message, one.message.lang, one.wanted["urgent"], _weight(one), number)
                 for number, one in enumerate(rows)
             )
         )

@@ -38,7 +38,7 @@ HOLD, DOMAIN, HEAT = 0.3, 0.15, 0.1
 
 
 @dataclass(frozen=True, kw_only=True)
-class Texts:
+class Corpus:
     """What the vectors are fitted to; `groups` are the lines of one source each, `words` further words to have."""
 
     lines: list[str]
@@ -46,7 +46,7 @@ class Texts:
     words: set[str]
 
 
-def read_texts(places: Sequence[Path], synonyms: Synonyms) -> Texts:
+def read_texts(places: Sequence[Path], synonyms: Synonyms) -> Corpus:
     """Knowledge base folders, JSON Lines with a "text", or text files, and the groups of the synonyms.
 
     The `questions` of sources only give words: learnt by heart, they made the search worse on questions of others, and so
@@ -71,7 +71,7 @@ def read_texts(places: Sequence[Path], synonyms: Synonyms) -> Texts:
             groups += [list(subject) for subject in subjects] if "# " in read else []
             lines |= dict.fromkeys(line for subject in subjects for line in subject)
     lines |= dict.fromkeys(line for group in groups for line in group)
-    return Texts(lines=list(lines), groups=groups, words=further)
+    return Corpus(lines=list(lines), groups=groups, words=further)
 
 
 def thinned(lines: Sequence[str], *, seed: int = 1) -> list[str]:
@@ -81,7 +81,7 @@ def thinned(lines: Sequence[str], *, seed: int = 1) -> list[str]:
     return [line for line in kept if line]
 
 
-def vocabulary(teacher: SentenceTransformer, texts: Texts, synonyms: Synonyms) -> list[str]:
+def vocabulary(teacher: SentenceTransformer, texts: Corpus, synonyms: Synonyms) -> list[str]:
     """The words of the texts and synonyms, everyday words, and the teacher's own commonest, which come in order."""
     counted = teacher.tokenizer.get_vocab()
     own = sorted((word for word in counted if word.isascii() and word.isalpha()), key=counted.__getitem__)
@@ -154,7 +154,7 @@ def _sums(weight: torch.Tensor, bags: list[list[int]]) -> torch.Tensor:
     return torch.nn.functional.normalize(summed)
 
 
-def distil(teacher: SentenceTransformer, texts: Texts, synonyms: Synonyms, cache: Path) -> WordVectors:
+def distil(teacher: SentenceTransformer, texts: Corpus, synonyms: Synonyms, cache: Path) -> WordVectors:
     """The whole way from a teacher and texts to word vectors."""
     known = vocabulary(teacher, texts, synonyms)
     lines = texts.lines + thinned(texts.lines)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from kb_tools.coverage import AskedQuestion, Coverage
-from kb_tools.figures import Figures, SourceFigures
+from kb_tools.figures import KnowledgeFigures, SourceFigures
 
 NOTHING = "(nothing)"
 PAGE_HEAD = "| source | words | grade | stakes | questions | own questions found: first | in the first three |"
@@ -83,7 +83,7 @@ def sums(found: Coverage) -> str:
     )
 
 
-def coverage_page(found: Coverage, figures: Figures, name: str) -> str:
+def coverage_page(found: Coverage, figures: KnowledgeFigures, name: str) -> str:
     """The part of a page that belongs to one knowledge base, in Markdown: a row a source, then the sums."""
     head = f"### {name}: {len(figures.sources)} sources, mean grade {figures.mean_grade:.1f}, highest {figures.highest_grade:.1f}"
     rows = [figures_row(one) + _found_row(found.of(one.id)) for one in figures.sources]

@@ -40,7 +40,7 @@ class SourceFigures:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Figures:
+class KnowledgeFigures:
     """All sources; `directives` counts by kind, `authorities` counts references by their body."""
 
     sources: tuple[SourceFigures, ...]
@@ -49,7 +49,7 @@ class Figures:
     media: int
 
     @classmethod
-    def of(cls, base: KnowledgeBase) -> Figures:
+    def of(cls, base: KnowledgeBase) -> KnowledgeFigures:
         """Count a whole knowledge base."""
         sources = base.sources.values()
         return cls(

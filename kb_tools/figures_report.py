@@ -8,12 +8,12 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 
 from engine import KnowledgeBase
-from kb_tools.figures import Figures
+from kb_tools.figures import KnowledgeFigures
 
 _COLUMNS = ("words", "grade", "questions", "directives", "references", "media")
 
 
-def figures_document(base: KnowledgeBase, found: Figures) -> dict[str, Any]:
+def figures_document(base: KnowledgeBase, found: KnowledgeFigures) -> dict[str, Any]:
     """The figures for JSON."""
     grades = [one.grade for one in found.sources]
     return {
@@ -46,7 +46,7 @@ def figures_document(base: KnowledgeBase, found: Figures) -> dict[str, Any]:
     }
 
 
-def figures_table(base: KnowledgeBase, found: Figures) -> RenderableType:
+def figures_table(base: KnowledgeBase, found: KnowledgeFigures) -> RenderableType:
     """One row a source, then the sums, then directives and authorities in a line each."""
     table = Table(title=f"{base.manifest.title} ({base.folder.name})", show_footer=True)
     sums = _sums(found)
@@ -63,6 +63,6 @@ def figures_table(base: KnowledgeBase, found: Figures) -> RenderableType:
     return Group(table, f"directives: {directives}", f"references: {bodies}", f"media: {found.media}")
 
 
-def _sums(found: Figures) -> dict[str, str]:
+def _sums(found: KnowledgeFigures) -> dict[str, str]:
     sums = {name: str(sum(getattr(one, name) for one in found.sources)) for name in _COLUMNS if name != "grade"}
     return {**sums, "grade": f"ø {found.mean_grade:.1f}"}

@@ -15,20 +15,21 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from adapters.console_adapter.adapter import Terminal
 from adapters.discord_adapter.adapter import DiscordBot
 from adapters.discord_adapter.moderation_gate import ModerationGate
 from rehearsal.discord_scenes import SCENES, Scene
 from rehearsal.discord_view import as_text, fields
 from rehearsal.discord_world import (
     Channel,
+    DiscordMessage,
+    DiscordPerson,
     DiscordServer,
     Impossible,
     Interaction,
-    Message,
     Permission,
-    Person,
 )
-from rehearsal.stage import Begin, Terminal
+from rehearsal.stage import Begin
 
 HELP = """\
 You are a member or a moderator of a community on Discord. Commands of the bot begin with /, those of this rehearsal with
@@ -137,7 +138,7 @@ class DiscordRehearsal:
         else:
             raise Impossible(word)
 
-    def _be(self, person: Person) -> None:
+    def _be(self, person: DiscordPerson) -> None:
         self._person, self._at_dm, self._opened = person, False, None
         self.terminal.write(f"\nYou are the {person.name} now.")
 
@@ -170,7 +171,7 @@ class DiscordRehearsal:
     # --- What a person does -----------------------------------------------------------------------------------------
 
     @property
-    def _where(self) -> Channel | Person:
+    def _where(self) -> Channel | DiscordPerson:
         if self._at_dm:
             return self._person
         return self._channel if self._person is self._member else self._theirs
@@ -230,7 +231,7 @@ class DiscordRehearsal:
             return False
         return opened.acknowledged_at is None or (opened.original is not None and opened.original.loading)
 
-    def _visible(self) -> list[Message]:
+    def _visible(self) -> list[DiscordMessage]:
         return [one for one in self._server.seen_by(self._person) if not one.loading and not one.deleted]
 
     def _new(self) -> list[str]:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from rehearsal.discord_world import Message
+from rehearsal.discord_world import DiscordMessage
 from rehearsal.discord_world.world import DiscordWorld
 
 _MARK = re.compile(r"<(?:#|@!?|@&)(\d+)>")
@@ -15,7 +15,7 @@ _SPELLED = re.compile(r"\\([\\*_~`|\[\]#>+.-])")
 MOST_BUTTONS = 25
 
 
-def as_text(world: DiscordWorld, message: Message, *, changed: bool, numbered: bool) -> str:
+def as_text(world: DiscordWorld, message: DiscordMessage, *, changed: bool, numbered: bool) -> str:
     """A message with its place and buttons; `numbered`: the buttons can be pressed now."""
     where = "direct message" if message.channel.guild is None else f"#{message.channel.name}"
     alone = ", only you see this" if message.ephemeral_for is not None else ""

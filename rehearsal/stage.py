@@ -1,4 +1,4 @@
-"""What every rehearsal shares: the terminal of whoever rehearses, and a bot that is started and stopped."""
+"""What every rehearsal shares: a bot that is started and stopped."""
 
 from __future__ import annotations
 
@@ -6,19 +6,6 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias, TypeVar
-
-
-class Terminal(Protocol):
-    """Where lines come from and go to."""
-
-    async def read(self) -> str | None:
-        """The next line, or None at the end of input."""
-        ...
-
-    def write(self, text: str) -> None:
-        """Show text."""
-        ...
-
 
 BotT_co = TypeVar("BotT_co", covariant=True)
 

@@ -13,9 +13,10 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from adapters.console_adapter.adapter import Terminal
 from adapters.telegram_adapter.adapter import TelegramBot
-from rehearsal.stage import Begin, Terminal
-from rehearsal.telegram_world import Chat, NotPossible, Person, Shown, TelegramServer
+from rehearsal.stage import Begin
+from rehearsal.telegram_world import NotPossible, Shown, TelegramChat, TelegramPerson, TelegramServer
 
 HELP = """\
 Write as a person would on Telegram. Commands of the bot begin with /, those of this rehearsal with a colon:
@@ -42,9 +43,9 @@ class TelegramRehearsal:
         with tempfile.TemporaryDirectory(prefix="cafi-rehearsal-") as folder:
             async with TelegramServer() as server:
                 self._server = server
-                self._person: Person = server.person("You")
-                self._group: Chat = server.group("A group", by=self._person)
-                self._place: Person | Chat = self._person
+                self._person: TelegramPerson = server.person("You")
+                self._group: TelegramChat = server.group("A group", by=self._person)
+                self._place: TelegramPerson | TelegramChat = self._person
                 self._folder = Path(folder)
                 async with AsyncExitStack() as stack:
                     self._stack = stack
@@ -137,8 +138,8 @@ class TelegramRehearsal:
         return self._place.id
 
     @property
-    def _where(self) -> Chat | None:
-        return self._place if isinstance(self._place, Chat) else None
+    def _where(self) -> TelegramChat | None:
+        return self._place if isinstance(self._place, TelegramChat) else None
 
     @property
     def _last(self) -> Shown:

@@ -12,7 +12,7 @@ from adapters.discord_adapter.adapter import DiscordBot
 from bots.discord import discord_bot
 from bots.settings import DiscordSettings
 from engine.models.scripted import ScriptedModel
-from rehearsal.discord_world import Channel, Guild, Interaction, Message, Permission, Person
+from rehearsal.discord_world import Channel, DiscordMessage, DiscordPerson, Guild, Interaction, Permission
 from tests.fakes.faulty_discord import FaultyDiscord
 from tests.telegram import chats_in
 
@@ -33,8 +33,8 @@ class Room:
 
     def __init__(self, fake: FaultyDiscord, *, locale: str = "en-GB") -> None:
         self.fake = fake
-        self.anna: Person = fake.person("anna", locale=locale)
-        self.ben: Person = fake.person("ben")
+        self.anna: DiscordPerson = fake.person("anna", locale=locale)
+        self.ben: DiscordPerson = fake.person("ben")
         self.guild: Guild = fake.guild("Support", members=[self.anna, self.ben], bot_permissions=NEEDED, locale=locale)
         self.channel: Channel = fake.text_channel(self.guild, "support-info")
         self.mods: Channel = fake.text_channel(self.guild, "mods", private_to=[fake.bot])
@@ -78,18 +78,18 @@ async def ready(fake: FaultyDiscord, bot: DiscordBot, task: asyncio.Task[None] |
         task.result()
 
 
-async def agreed(bot: DiscordBot, person: Person, place: Channel | Person) -> None:
+async def agreed(bot: DiscordBot, person: DiscordPerson, place: Channel | DiscordPerson) -> None:
     """The person has read the disclaimer and agreed; in a guild only they see either."""
     asked = person.slash(place, "ask", question="hello")
     welcome = await asked.reply()
     pressed = person.press(welcome, BEGIN)
-    if isinstance(place, Person):  # where nobody else reads it, the country is asked
+    if isinstance(place, DiscordPerson):  # where nobody else reads it, the country is asked
         pressed = person.press(await pressed.reply(), ANYWHERE)
     await pressed.reply(number=2)
     await bot.dispatch.idle()
 
 
-async def answer_to(interaction: Interaction, *, number: int = 1) -> Message:
+async def answer_to(interaction: Interaction, *, number: int = 1) -> DiscordMessage:
     """What answers an interaction."""
     return await interaction.reply(number=number, seconds=10)
 

@@ -15,7 +15,7 @@ from bots.chats import Chats
 from bots.discord import moderated_bot
 from bots.settings import DiscordSettings, ModerationSettings
 from engine.models.scripted import ScriptedModel
-from rehearsal.discord_world import Interaction, Permission, Person
+from rehearsal.discord_world import DiscordPerson, Interaction, Permission
 from tests.discord import ANYWHERE, BEGIN, NEEDED, ready
 from tests.fakes.faulty_discord import FaultyDiscord
 from tests.team import knowledge_folder
@@ -86,10 +86,10 @@ async def said(interaction: Interaction) -> str:
     return (await interaction.reply(seconds=10)).content
 
 
-async def agree(person: Person, place: Any) -> None:
+async def agree(person: DiscordPerson, place: Any) -> None:
     """The person has read the disclaimer and agreed."""
     pressed = person.press(await person.slash(place, "ask", question="hello").reply(), BEGIN)
-    if isinstance(place, Person):  # where they are is asked once, where nobody else reads it
+    if isinstance(place, DiscordPerson):  # where they are is asked once, where nobody else reads it
         pressed = person.press(await pressed.reply(), ANYWHERE)
     await pressed.reply(number=2)
     await person.fake.world.settled()  # the consent is on disk

@@ -14,7 +14,7 @@ from bots.chats import Chats
 from bots.settings import SessionSettings, StorageSettings, TelegramSettings, WebSettings
 from bots.telegram import telegram
 from engine.models.scripted import ScriptedModel
-from rehearsal.telegram_world import Person, Shown
+from rehearsal.telegram_world import Shown, TelegramPerson
 from tests.fakes.faulty_telegram import FaultyTelegram
 from tests.team import application, shipped_parts
 
@@ -70,7 +70,7 @@ async def running(
             await task
 
 
-async def agreed(fake: FaultyTelegram, person: Person, *, chat: Any = None) -> None:
+async def agreed(fake: FaultyTelegram, person: TelegramPerson, *, chat: Any = None) -> None:
     """The person has read the disclaimer and agreed."""
     place = {} if chat is None else {"chat": chat}
     where = person if chat is None else chat
@@ -82,7 +82,9 @@ async def agreed(fake: FaultyTelegram, person: Person, *, chat: Any = None) -> N
     await fake.wait_for(lambda: len(fake.replies(where)) > before + 1)
 
 
-async def asked(fake: FaultyTelegram, person: Person, text: str, *, replies: int = 1, **place: Any) -> list[Shown]:
+async def asked(
+    fake: FaultyTelegram, person: TelegramPerson, text: str, *, replies: int = 1, **place: Any
+) -> list[Shown]:
     """What the bot answers to a message: so many replies. `place`: as of `write`."""
     before = _seen(fake, person, place)
     fake.write(person, text, **place)
@@ -90,7 +92,7 @@ async def asked(fake: FaultyTelegram, person: Person, text: str, *, replies: int
 
 
 async def pressed(
-    fake: FaultyTelegram, person: Person, message: Shown, button: str, *, replies: int = 1, **place: Any
+    fake: FaultyTelegram, person: TelegramPerson, message: Shown, button: str, *, replies: int = 1, **place: Any
 ) -> list[Shown]:
     """What the bot answers to a button."""
     before = _seen(fake, person, place)
@@ -110,12 +112,12 @@ def texts(shown: Iterable[Shown]) -> list[str]:
     return [one.text for one in shown]
 
 
-def _seen(fake: FaultyTelegram, person: Person, place: Mapping[str, Any]) -> int:
+def _seen(fake: FaultyTelegram, person: TelegramPerson, place: Mapping[str, Any]) -> int:
     return len(fake.replies(place.get("chat") or person))
 
 
 async def _new(
-    fake: FaultyTelegram, person: Person, place: Mapping[str, Any], before: int, replies: int
+    fake: FaultyTelegram, person: TelegramPerson, place: Mapping[str, Any], before: int, replies: int
 ) -> list[Shown]:
     where = place.get("chat") or person
     await fake.wait_for(lambda: len(fake.replies(where)) >= before + replies)

@@ -117,12 +117,12 @@ def stats(config: Config = None, kb: Kb = None, agents: AgentsOption = None, as_
     """
     from bots.compose import kb_folder
     from engine import KnowledgeBase
-    from kb_tools.figures import Figures
+    from kb_tools.figures import KnowledgeFigures
     from kb_tools.figures_report import figures_document, figures_table
 
     with failing_calmly():
         base = KnowledgeBase.load(kb_folder(application(config, kb, agents)))
-        found = Figures.of(base)
+        found = KnowledgeFigures.of(base)
         if as_json:
             print_json(figures_document(base, found))
             return
@@ -176,7 +176,7 @@ def coverage(
     from engine import KnowledgeBase
     from kb_tools.coverage import measure_coverage
     from kb_tools.coverage_report import coverage_document, coverage_lines, coverage_page
-    from kb_tools.figures import Figures
+    from kb_tools.figures import KnowledgeFigures
     from kb_tools.heat_map import heat_map_page
 
     with failing_calmly():
@@ -188,7 +188,7 @@ def coverage(
         if html is not None:
             write_page(html, heat_map_page(found, base.manifest.title))
         if page is not None:
-            write_part(page, base.folder.name, coverage_page(found, Figures.of(base), base.folder.name))
+            write_part(page, base.folder.name, coverage_page(found, KnowledgeFigures.of(base), base.folder.name))
         print_json(coverage_document(found)) if as_json else typer.echo("\n".join(coverage_lines(found)))
 
 

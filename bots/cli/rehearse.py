@@ -27,10 +27,10 @@ def rehearse_telegram(config: Config = None, kb: Kb = None, agents: AgentsOption
         from bots.terminal import StandardTerminal
 
         with _rehearsal_installed():
-            from bots.stage import Stage
+            from bots.stage import BotStage
             from rehearsal.telegram_rehearsal import TelegramRehearsal
         set_up_log("WARNING")
-        stage = Stage(settings=built.settings)
+        stage = BotStage(settings=built.settings)
         asyncio.run(TelegramRehearsal(begin=stage.telegram, terminal=StandardTerminal()).run())
 
 
@@ -46,10 +46,10 @@ def rehearse_discord(config: Config = None, kb: Kb = None, agents: AgentsOption 
         from bots.terminal import StandardTerminal
 
         with _rehearsal_installed():
-            from bots.stage import Stage
+            from bots.stage import BotStage
             from rehearsal.discord_rehearsal import DiscordRehearsal
         set_up_log("WARNING")
-        stage = Stage(settings=built.settings)
+        stage = BotStage(settings=built.settings)
         asyncio.run(DiscordRehearsal(begin=stage.discord, terminal=StandardTerminal()).run())
 
 

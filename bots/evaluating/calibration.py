@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from bots.compose import Application
     from evaluation.calibration.figures import Findings
     from evaluation.calibration.gate import Bars
-    from evaluation.calibration.recordings import Head
+    from evaluation.calibration.recordings import RecordingHeader
     from evaluation.calibration.scenarios import LabelledReply
     from evaluation.calibration.trials import Tiers
     from evaluation.calibration.variants import Variant
@@ -181,11 +181,11 @@ def _variant(base: Application, one: Variant, rows: Sequence[LabelledReply], tie
     )
 
 
-def _head(base: Application, answered_by: str) -> Head:
-    from evaluation.calibration.recordings import Head
+def _head(base: Application, answered_by: str) -> RecordingHeader:
+    from evaluation.calibration.recordings import RecordingHeader
 
     models = base.settings.models
-    return Head(large=models.large, small=models.small, roles=models.roles, answered_by=answered_by)
+    return RecordingHeader(large=models.large, small=models.small, roles=models.roles, answered_by=answered_by)
 
 
 async def _measured(asked: Iterable[Asked], repeat: int, worst: int) -> dict[str, Any]:

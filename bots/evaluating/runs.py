@@ -13,7 +13,7 @@ from bots.options import FAILED, failing_calmly, print_json
 if TYPE_CHECKING:
     from bots.compose import Application
     from engine import ChatModel
-    from evaluation.facilitating.run_budget import Spending
+    from evaluation.facilitating.run_budget import RunBudget
 
 Seed = Annotated[int | None, typer.Option(help="For providers that can repeat themselves.", show_default=False)]
 Parallel = Annotated[int | None, typer.Option(min=1, help="Conversations at the same time.", show_default=False)]
@@ -43,10 +43,10 @@ def seeded(running: Application, seed: int | None) -> Application:
     return Application(settings=running.settings.model_copy(update={"models": models}), model=running.model)
 
 
-def limited(running: Application, tokens: int | None, cost: float | None) -> Spending:
+def limited(running: Application, tokens: int | None, cost: float | None) -> RunBudget:
     """What the run may spend; raises ConfigurationError for a cost that nobody can know."""
     from engine import ConfigurationError
-    from evaluation.facilitating.run_budget import Spending
+    from evaluation.facilitating.run_budget import RunBudget
 
     models = running.settings.models
     if cost is not None and running.chat_model is not None:
@@ -57,7 +57,7 @@ def limited(running: Application, tokens: int | None, cost: float | None) -> Spe
                 file=running.settings.config_folder / "prices.yaml",
                 remedy="Add it, or use --budget-tokens.",
             )
-    return Spending(tokens=tokens, cost=cost)
+    return RunBudget(tokens=tokens, cost=cost)
 
 
 def playing_model(running: Application, played_by: str | None) -> ChatModel | None:

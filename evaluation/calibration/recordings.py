@@ -43,7 +43,7 @@ Row = TypeVar("Row", bound=Strict)
 _REMEDY = "Record again: cafi eval calibrate --agents llm --record FILE"
 
 
-class Head(Strict):
+class RecordingHeader(Strict):
     """The first line: which models answered. `answered_by` says in words who that was, where the names do not."""
 
     recording: Literal[1] = 1
@@ -88,14 +88,14 @@ def key_of(prompt: Prompt, model: str) -> str:
 class Recording:
     """What a file holds: answers by key, in the order in which they were given."""
 
-    head: Head
+    head: RecordingHeader
     answers: dict[str, list[Recorded]] = field(default_factory=dict)
 
     @classmethod
     def read(cls, path: Path) -> Recording:
         """Read a `.jsonl` or `.jsonl.gz` file; raises ConfigurationError naming the line."""
         lines = _text(path).split("\n")
-        head = _parsed(lines[0], Head, path, 1)
+        head = _parsed(lines[0], RecordingHeader, path, 1)
         recording = cls(head=head)
         for number, line in enumerate(lines[1:], start=2):
             if line.strip():
@@ -141,7 +141,7 @@ class RecordingModel:
     is not kept. `close` puts the file in order.
     """
 
-    def __init__(self, model: ChatModel, path: Path, head: Head) -> None:
+    def __init__(self, model: ChatModel, path: Path, head: RecordingHeader) -> None:
         self._model, self._path = model, path
         self._recording = _begun(path, head)
         self._asked: Counter[str] = Counter()
@@ -235,7 +235,7 @@ def _failure(
     )
 
 
-def _begun(path: Path, head: Head) -> Recording:
+def _begun(path: Path, head: RecordingHeader) -> Recording:
     """What the file holds so far, or a new file with its head; a last line that was cut off is taken away."""
     if path.suffix == ".gz":
         raise ConfigurationError(

@@ -10,8 +10,8 @@ from dataclasses import asdict, dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
 from engine import Conversation, Engine, Ledger, ModelError, Turn, UrgencyLevel, clean
-from evaluation.facilitating.journal import Entry, Expected, HeldT, Journal, Place
-from evaluation.facilitating.run_budget import Spending
+from evaluation.facilitating.journal import Expected, HeldT, Journal, JournalEntry, Place
+from evaluation.facilitating.run_budget import RunBudget
 from evaluation.transcripts import Response, Spent, verdicts_of
 
 
@@ -26,7 +26,7 @@ class Written:
 PlaceT_contra = TypeVar("PlaceT_contra", bound=Place, contravariant=True)
 
 
-class Person(Protocol[PlaceT_contra]):
+class Writer(Protocol[PlaceT_contra]):
     """Who writes to the chatbot in the conversations of a run."""
 
     def begun(self, held: PlaceT_contra, engine: Engine) -> Conversation:
@@ -50,10 +50,10 @@ class Person(Protocol[PlaceT_contra]):
 class Holding(Generic[HeldT]):
     """Holds the conversations of a journal that are not complete; `engines` are those of the arms."""
 
-    person: Person[HeldT]
+    person: Writer[HeldT]
     engines: Mapping[str, Engine]
     journal: Journal[HeldT]
-    spending: Spending
+    spending: RunBudget
     parallel: int
 
     async def go_on(self, progress: Callable[[], None]) -> dict[str, Any]:
@@ -97,7 +97,7 @@ class Holding(Generic[HeldT]):
 
     async def _answered(
         self, held: HeldT, query: int, conversation: Conversation, written: Written, ledger: Ledger
-    ) -> Entry:
+    ) -> JournalEntry:
         engine, begun = self.engines[held.arm], time.monotonic()
         turn = await engine.respond(conversation, written.text)
         usage = Spent.of(turn.usage)
@@ -120,7 +120,7 @@ class Holding(Generic[HeldT]):
             # Without a model a turn takes milliseconds that say nothing, and the same run has to give the same bytes.
             seconds=round(time.monotonic() - begun, 3) if usage.llm_calls else 0.0,
         )
-        return Entry.of(response, Spent.of(ledger.usage(engine.prices)), turn.conversation)
+        return JournalEntry.of(response, Spent.of(ledger.usage(engine.prices)), turn.conversation)
 
     def _report(self, stops: Iterable[str]) -> dict[str, Any]:
         journal, responses = self.journal, [entry.response for entry in self.journal.ordered()]

@@ -27,7 +27,7 @@ _ANOTHER = "Name another folder with --out, or call it as before."
 _RESTORE = "Restore the file, or begin again in another folder."
 
 
-class Part(Protocol):
+class Speaker(Protocol):
     """Who speaks with the chatbot: a facilitator's role, a persona."""
 
     @property
@@ -40,7 +40,7 @@ class Place(Protocol):
     """One conversation of a design."""
 
     @property
-    def role(self) -> Part:
+    def role(self) -> Speaker:
         """Who holds it."""
         ...
 
@@ -79,7 +79,7 @@ class Plan(Protocol[PlannedT_co]):
         ...
 
 
-class Entry(Strict):
+class JournalEntry(Strict):
     """One line of the journal: a response, what asking for it cost, and the conversation after it as JSON."""
 
     response: Response
@@ -92,12 +92,12 @@ class Entry(Strict):
         return conversation_from_json(self.conversation)
 
     @classmethod
-    def of(cls, response: Response, asking: Spent, after: Conversation) -> Entry:
+    def of(cls, response: Response, asking: Spent, after: Conversation) -> JournalEntry:
         """The entry of a turn."""
         return cls(response=response, asking=asking, conversation=conversation_to_json(after))
 
 
-_ENTRY, _RESPONSE = TypeAdapter(Entry), cast(TypeAdapter[Response], TypeAdapter(Response))
+_ENTRY, _RESPONSE = TypeAdapter(JournalEntry), cast(TypeAdapter[Response], TypeAdapter(Response))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -154,11 +154,11 @@ class Journal(AbstractContextManager["Journal[Any]"], Generic[HeldT]):
         """What is not there yet, in the order of the design."""
         return tuple(one for name, one in self.expected.items() if name not in self.entries)
 
-    def of(self, held: HeldT) -> list[Entry]:
+    def of(self, held: HeldT) -> list[JournalEntry]:
         """What is there of one conversation, in order."""
         return [self.entries[name] for name, one in self.expected.items() if one.held is held and name in self.entries]
 
-    def append(self, entry: Entry) -> None:
+    def append(self, entry: JournalEntry) -> None:
         """Write one response and wait until the disk has it."""
         try:
             self._file.write(_ENTRY.dump_json(entry) + b"\n")
@@ -168,7 +168,7 @@ class Journal(AbstractContextManager["Journal[Any]"], Generic[HeldT]):
             raise _unwritable(self._path, error) from error
         self.entries[entry.response.response_id] = entry
 
-    def ordered(self) -> list[Entry]:
+    def ordered(self) -> list[JournalEntry]:
         """All entries in the order of the design."""
         return [self.entries[name] for name in self.expected if name in self.entries]
 
@@ -210,10 +210,10 @@ class Journal(AbstractContextManager["Journal[Any]"], Generic[HeldT]):
             raise
         return file
 
-    def _read(self) -> dict[str, Entry]:
+    def _read(self) -> dict[str, JournalEntry]:
         text = self._path.read_bytes()
         whole = text[: text.rfind(b"\n") + 1]
-        entries: dict[str, Entry] = {}
+        entries: dict[str, JournalEntry] = {}
         for number, line in enumerate(whole.split(b"\n")[:-1], start=1):
             entry = self._entry(line, number)
             self._check(entry, entries, number)
@@ -222,7 +222,7 @@ class Journal(AbstractContextManager["Journal[Any]"], Generic[HeldT]):
             os.truncate(self._path, len(whole))
         return entries
 
-    def _entry(self, line: bytes, number: int) -> Entry:
+    def _entry(self, line: bytes, number: int) -> JournalEntry:
         try:
             entry = _ENTRY.validate_json(line)
             entry.after  # noqa: B018 - reads the conversation, which has to be whole too
@@ -238,7 +238,7 @@ class Journal(AbstractContextManager["Journal[Any]"], Generic[HeldT]):
             ) from None
         return entry
 
-    def _check(self, entry: Entry, before: Mapping[str, Entry], number: int) -> None:
+    def _check(self, entry: JournalEntry, before: Mapping[str, JournalEntry], number: int) -> None:
         """Whether a line belongs here: to this run, once, after the query before it."""
         response = entry.response
         place = self.expected.get(response.response_id)

@@ -13,7 +13,7 @@ from evaluation.facilitating.conversations import Holding, Written, marks_of
 from evaluation.facilitating.design import Held
 from evaluation.facilitating.journal import Journal
 from evaluation.facilitating.protocol import Facilitator, FacilitatorTask
-from evaluation.facilitating.run_budget import Spending
+from evaluation.facilitating.run_budget import RunBudget
 from evaluation.transcripts import Response
 
 EXCHANGE = 2
@@ -27,7 +27,7 @@ class Run:
     engine: Engine
     facilitator: Facilitator
     journal: Journal[Held]
-    spending: Spending
+    spending: RunBudget
     whole: bool = False
     parallel: int = 8
 

@@ -8,7 +8,7 @@ from evaluation.transcripts import Spent
 
 
 @dataclass(kw_only=True)
-class Spending:
+class RunBudget:
     """The running account of a run; `tokens` and `cost` are what it may spend, None where nothing is said.
 
     A turn that has begun is finished, so that a run may end one turn for each conversation at a time above its limit.

@@ -82,7 +82,7 @@ class SpecificityReport(Strict):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Rating:
+class CriticismRating:
     """Whether one rater agrees with the criticism of one reply."""
 
     question: str
@@ -191,7 +191,7 @@ def sheet(report: SpecificityReport) -> str:
     return text.getvalue()
 
 
-def read_ratings(path: Path, report: SpecificityReport) -> list[Rating]:
+def read_ratings(path: Path, report: SpecificityReport) -> list[CriticismRating]:
     """The rows of a ratings file; raises ConfigurationError with the line of the first that cannot be used.
 
     That is: a question that was not flagged, no rater, an answer that is not yes or no, the same rater twice.
@@ -201,7 +201,7 @@ def read_ratings(path: Path, report: SpecificityReport) -> list[Rating]:
     if absent:
         raise ConfigurationError(f"The column {absent[0]!r} is missing.", file=path, line=1, remedy=_SHEET)
     flagged = {one.id for one in report.flagged}
-    ratings: dict[tuple[str, str], Rating] = {}
+    ratings: dict[tuple[str, str], CriticismRating] = {}
     try:
         for row in reader:
             one = _rating(row, flagged, path, reader.line_num)
@@ -217,7 +217,7 @@ def read_ratings(path: Path, report: SpecificityReport) -> list[Rating]:
     return list(ratings.values())
 
 
-def _rating(row: Mapping[str, str | None], flagged: set[str], path: Path, line: int) -> Rating:
+def _rating(row: Mapping[str, str | None], flagged: set[str], path: Path, line: int) -> CriticismRating:
     question, rater, said = ((row[name] or "").strip() for name in COLUMNS)
     if question not in flagged:
         raise ConfigurationError(
@@ -229,10 +229,10 @@ def _rating(row: Mapping[str, str | None], flagged: set[str], path: Path, line: 
     agrees = ANSWERS.get(said.casefold())
     if agrees is None:
         raise ConfigurationError("The answer is not yes or no.", file=path, line=line, key="agrees", remedy=_SHEET)
-    return Rating(question=question, rater=rater, agrees=agrees)
+    return CriticismRating(question=question, rater=rater, agrees=agrees)
 
 
-def agreement(report: SpecificityReport, ratings: Sequence[Rating]) -> dict[str, Any]:
+def agreement(report: SpecificityReport, ratings: Sequence[CriticismRating]) -> dict[str, Any]:
     """How far raters share the criticism. A majority is more than half of those who rated a reply."""
     votes: dict[str, list[bool]] = {one.id: [] for one in report.flagged}
     raters: dict[str, list[bool]] = {}

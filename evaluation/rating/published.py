@@ -16,7 +16,7 @@ from pydantic import Field, ValidationError
 from engine import Strict
 from evaluation.forms import check_version, misfit
 from evaluation.rating.scoring import Scoring, panel
-from evaluation.rating.units import Unit
+from evaluation.rating.units import RatedResponse
 
 PUBLISHED = Path(__file__).resolve().parents[1] / "data" / "rating" / "published.json"
 VERSION = 1
@@ -43,13 +43,13 @@ class Published(Strict):
     medians: dict[str, dict[str, list[list[Quartiles]]]]
     printed: Printed = Printed()
 
-    def units(self) -> Iterator[Unit]:
+    def units(self) -> Iterator[RatedResponse]:
         """The responses of the table; conversations and queries count from 1."""
         for role, arms in self.medians.items():
             for arm, conversations in arms.items():
                 for conversation, responses in enumerate(conversations, start=1):
                     for query, (median, q1, q3) in enumerate(responses, start=1):
-                        yield Unit(
+                        yield RatedResponse(
                             response_id=f"{role}-{arm}-{conversation}-{query}",
                             run="published",
                             role=role,

@@ -57,7 +57,7 @@ class Rater(Protocol):
         ...
 
 
-class Answer(BaseModel):
+class StatementAnswer(BaseModel):
     """One statement's id and whether it holds."""
 
     model_config = ConfigDict(extra="ignore")
@@ -72,7 +72,7 @@ class RaterOutput(BaseModel):
     model_config = ConfigDict(extra="ignore")
 
     reason: str
-    answers: list[Answer]
+    answers: list[StatementAnswer]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -18,7 +18,7 @@ from evaluation.rating.agreement import alpha, mean_kappa, pairwise_kappas, quad
 from evaluation.rating.intervals import RESAMPLES, bootstrap
 from evaluation.rating.paired import holm, mcnemar, wilcoxon
 from evaluation.rating.ratings import HUMAN, Rating
-from evaluation.rating.units import Unit, medians_of, scores_of, units_of
+from evaluation.rating.units import RatedResponse, medians_of, scores_of, units_of
 
 THRESHOLDS = (2, 3)
 
@@ -42,7 +42,7 @@ def score_ratings(ratings: Sequence[Rating], scoring: Scoring) -> dict[str, Any]
     return {"panels": panels, "programs_against_people": against if people else []}
 
 
-def panel(kind: str, units: Sequence[Unit], scoring: Scoring) -> dict[str, Any]:
+def panel(kind: str, units: Sequence[RatedResponse], scoring: Scoring) -> dict[str, Any]:
     """All figures of one kind of raters."""
     raters = sorted({rater for unit in units for rater in unit.scores})
     return {
@@ -57,7 +57,7 @@ def panel(kind: str, units: Sequence[Unit], scoring: Scoring) -> dict[str, Any]:
     }
 
 
-def table(units: Sequence[Unit], scoring: Scoring) -> dict[str, Any]:
+def table(units: Sequence[RatedResponse], scoring: Scoring) -> dict[str, Any]:
     """The study's table: by role and arm the figures, and each conversation as rows of [median, q1, q3]."""
     return {
         role: {arm: _cell(_in(of_role, arm=arm), scoring) for arm in _arms(of_role)}
@@ -66,7 +66,7 @@ def table(units: Sequence[Unit], scoring: Scoring) -> dict[str, Any]:
     }
 
 
-def figures(units: Sequence[Unit], scoring: Scoring) -> dict[str, Any]:
+def figures(units: Sequence[RatedResponse], scoring: Scoring) -> dict[str, Any]:
     """Median and quartiles of the responses' medians, and the share at or above each threshold."""
     medians = medians_of(units)
     q1, median, q3 = (float(one) for one in np.quantile(medians, [0.25, 0.5, 0.75]))
@@ -96,7 +96,7 @@ def text(part: int, whole: int) -> str:
     return f"{part}/{whole} ({shown}%)"
 
 
-def agreement(units: Sequence[Unit], raters: Sequence[str], scoring: Scoring) -> dict[str, Any]:
+def agreement(units: Sequence[RatedResponse], raters: Sequence[str], scoring: Scoring) -> dict[str, Any]:
     """Within one point, the kappa of each pair and their mean, both alphas; intervals by whole conversations."""
     scores = scores_of(units, raters)
 
@@ -129,7 +129,7 @@ def agreement(units: Sequence[Unit], raters: Sequence[str], scoring: Scoring) ->
     }
 
 
-def comparisons(units: Sequence[Unit], scoring: Scoring) -> list[dict[str, Any]]:
+def comparisons(units: Sequence[RatedResponse], scoring: Scoring) -> list[dict[str, Any]]:
     """Every two arms; `p_holm` beside each p allows for how many pairs of arms were tested."""
     found = [comparison(units, a, b, scoring) for a, b in combinations(_arms(units), 2)]
     for test in [*(f"mcnemar_ge_{at}" for at in scoring.thresholds), "wilcoxon"]:
@@ -138,7 +138,7 @@ def comparisons(units: Sequence[Unit], scoring: Scoring) -> list[dict[str, Any]]
     return found
 
 
-def comparison(units: Sequence[Unit], first: str, second: str, scoring: Scoring) -> dict[str, Any]:
+def comparison(units: Sequence[RatedResponse], first: str, second: str, scoring: Scoring) -> dict[str, Any]:
     """Two arms over the queries that both answered: exact McNemar at each threshold, Wilcoxon on the medians."""
     ones = {unit.twin: unit.median for unit in _in(units, arm=first)}
     others = {unit.twin: unit.median for unit in _in(units, arm=second)}
@@ -151,7 +151,9 @@ def comparison(units: Sequence[Unit], first: str, second: str, scoring: Scoring)
     return {"arms": [first, second], "pairs": len(both), **tests, "wilcoxon": asdict(wilcoxon(one, other))}
 
 
-def _against_people(kind: str, units: Sequence[Unit], people: Sequence[Unit], scoring: Scoring) -> dict[str, Any]:
+def _against_people(
+    kind: str, units: Sequence[RatedResponse], people: Sequence[RatedResponse], scoring: Scoring
+) -> dict[str, Any]:
     """A program's medians against the people's, over the responses that both rated."""
     theirs = {unit.response_id: unit for unit in people}
     pairs = [(unit, theirs[unit.response_id]) for unit in units if unit.response_id in theirs]
@@ -178,27 +180,29 @@ def _pair(a: int, b: int) -> Callable[[Any], float | None]:
     return lambda some: quadratic_kappa(some[a], some[b])
 
 
-def _cell(units: Sequence[Unit], scoring: Scoring) -> dict[str, Any]:
+def _cell(units: Sequence[RatedResponse], scoring: Scoring) -> dict[str, Any]:
     conversations: dict[tuple[str, str, str, int], list[list[float]]] = {}
     for unit in units:
         conversations.setdefault(unit.cluster, []).append([unit.median, unit.q1, unit.q3])
     return {**figures(units, scoring), "conversations": list(conversations.values())}
 
 
-def _resampled(units: Sequence[Unit], figure: Callable[[Any], float | None], scoring: Scoring) -> list[float] | None:
+def _resampled(
+    units: Sequence[RatedResponse], figure: Callable[[Any], float | None], scoring: Scoring
+) -> list[float] | None:
     found = bootstrap([unit.cluster for unit in units], figure, seed=scoring.seed, resamples=scoring.resamples)
     return _rounded(found)
 
 
-def _in(units: Iterable[Unit], *, role: str | None = None, arm: str | None = None) -> list[Unit]:
+def _in(units: Iterable[RatedResponse], *, role: str | None = None, arm: str | None = None) -> list[RatedResponse]:
     return [one for one in units if role in {None, one.role} and arm in {None, one.arm}]
 
 
-def _arms(units: Iterable[Unit]) -> list[str]:
+def _arms(units: Iterable[RatedResponse]) -> list[str]:
     return list(dict.fromkeys(unit.arm for unit in units))
 
 
-def _row(unit: Unit) -> dict[str, Any]:
+def _row(unit: RatedResponse) -> dict[str, Any]:
     return {**asdict(unit), "scores": dict(unit.scores), "iqr": unit.q3 - unit.q1}
 
 

@@ -15,7 +15,7 @@ Place: TypeAlias = tuple[str, str, int, int]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Unit:
+class RatedResponse:
     """One response: where it belongs, its median and quartiles, and each rater's score where it is known."""
 
     response_id: str
@@ -40,7 +40,7 @@ class Unit:
         return (self.run, self.role, self.conversation, self.query)
 
 
-def units_of(ratings: Iterable[Rating]) -> list[Unit]:
+def units_of(ratings: Iterable[Rating]) -> list[RatedResponse]:
     """One unit a response, in the order of run, role, arm, conversation and query.
 
     Quartiles are interpolated linearly between the scores, the usual way of numpy, R (type 7) and spreadsheets.
@@ -52,21 +52,21 @@ def units_of(ratings: Iterable[Rating]) -> list[Unit]:
     return [_unit(place, scores) for place, scores in sorted(by_response.items(), key=lambda pair: pair[0])]
 
 
-def scores_of(units: Sequence[Unit], raters: Sequence[str]) -> Scores:
+def scores_of(units: Sequence[RatedResponse], raters: Sequence[str]) -> Scores:
     """The table of scores, raters × units, NaN where one is missing."""
     rows = [[unit.scores.get(rater, np.nan) for unit in units] for rater in raters]
     return np.asarray(rows, dtype=np.float64).reshape(len(raters), len(units))
 
 
-def medians_of(units: Sequence[Unit]) -> Scores:
+def medians_of(units: Sequence[RatedResponse]) -> Scores:
     """The medians in order."""
     return np.asarray([unit.median for unit in units], dtype=np.float64)
 
 
-def _unit(place: tuple[str, str, str, int, int, str], scores: dict[str, int]) -> Unit:
+def _unit(place: tuple[str, str, str, int, int, str], scores: dict[str, int]) -> RatedResponse:
     run, role, arm, conversation, query, response_id = place
     q1, median, q3 = (float(one) for one in np.quantile(list(scores.values()), [0.25, 0.5, 0.75]))
-    return Unit(
+    return RatedResponse(
         response_id=response_id,
         run=run,
         role=role,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from engine import ConfigurationError
-from evaluation.reporting.document import Report, Section, Table
+from evaluation.reporting.document import Report, ReportSection, Table
 from evaluation.reporting.example_sections import example_sections
 from evaluation.reporting.given import Given
 from evaluation.reporting.judge_sections import calibration_section, specificity_section
@@ -31,7 +31,7 @@ def assemble(given: Given) -> Report:
     )
 
 
-def _sections(given: Given) -> Iterator[Section]:
+def _sections(given: Given) -> Iterator[ReportSection]:
     if given.score is not None:
         yield from rated_sections(given.score)
     if given.responses:

@@ -16,7 +16,7 @@ class Table:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Mark:
+class PlottedFigure:
     """A figure with its interval, and the bar that it must not fall below where there is one."""
 
     series: str
@@ -31,7 +31,7 @@ class IntervalRow:
     """One line of a plot of intervals."""
 
     name: str
-    marks: tuple[Mark, ...]
+    marks: tuple[PlottedFigure, ...]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -133,7 +133,7 @@ Block: TypeAlias = Table | Plot | Example
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Section:
+class ReportSection:
     """A heading, sentences below it, and what they are about."""
 
     title: str
@@ -151,7 +151,7 @@ class Report:
     """The whole report. `given` says what it was made from, `left_out` what is not in it and why."""
 
     given: Table
-    sections: tuple[Section, ...]
+    sections: tuple[ReportSection, ...]
     left_out: tuple[str, ...]
 
     @property

@@ -9,7 +9,7 @@ from typing import Any
 from engine import Decision
 from evaluation.rating.ratings import Rating
 from evaluation.rating.tables import figure
-from evaluation.reporting.document import Example, Section, Spoken, Table
+from evaluation.reporting.document import Example, ReportSection, Spoken, Table
 from evaluation.reporting.notation import ordered_arms, spoken_name
 from evaluation.reporting.rated_sections import panel_name
 from evaluation.transcripts import JudgeVerdict, Response
@@ -20,7 +20,7 @@ MOST = 5
 
 def example_sections(
     score: Mapping[str, Any], ratings: Sequence[Rating], responses: Sequence[Response]
-) -> Iterator[Section]:
+) -> Iterator[ReportSection]:
     """The largest differences between arms by the first panel (people, where they rated), then between raters."""
     texts = {one.response_id: one for one in responses}
     given: dict[str, list[Rating]] = {}
@@ -33,12 +33,12 @@ def example_sections(
 
 def _between_arms(
     panel: Mapping[str, Any], texts: Mapping[str, Response], given: Mapping[str, list[Rating]]
-) -> Section:
+) -> ReportSection:
     rows = sorted(_pairs(panel), key=lambda pair: -abs(pair[0]["median"] - pair[1]["median"]))
     shown = [pair for pair in rows if pair[0]["median"] != pair[1]["median"]][:MOST]
     title = "Where arms differ most"
     if not shown:
-        return Section(title=title, said=("No two arms got different scores at the same query.",))
+        return ReportSection(title=title, said=("No two arms got different scores at the same query.",))
     said = (
         f"The same query in two arms, by the scores of {panel_name(panel)}. From the second query on the facilitator "
         "reacts to what it was told, so that its words may differ.",
@@ -61,7 +61,7 @@ def _between_arms(
         )
         for one, other in shown
     )
-    return Section(title=title, said=said, blocks=(table, *examples))
+    return ReportSection(title=title, said=said, blocks=(table, *examples))
 
 
 def _pairs(panel: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
@@ -75,12 +75,12 @@ def _pairs(panel: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], dict[str,
             yield max(both, key=lambda pair: abs(pair[0]["median"] - pair[1]["median"]))
 
 
-def _between_raters(texts: Mapping[str, Response], given: Mapping[str, list[Rating]]) -> Section:
+def _between_raters(texts: Mapping[str, Response], given: Mapping[str, list[Rating]]) -> ReportSection:
     apart = sorted(given, key=lambda name: -_spread(given[name]))
     shown = [name for name in apart if _spread(given[name])][:MOST]
     title = "Where raters differ most"
     if not shown:
-        return Section(title=title, said=("All raters gave the same scores.",))
+        return ReportSection(title=title, said=("All raters gave the same scores.",))
     table = Table(
         caption="The replies below",
         head=("reply", "arm", "scores"),
@@ -94,7 +94,7 @@ def _between_raters(texts: Mapping[str, Response], given: Mapping[str, list[Rati
         for name in shown
     )
     said = ("All raters, people and programs; the kind of a program stands behind its name.",)
-    return Section(title=title, said=said, blocks=(table, *examples))
+    return ReportSection(title=title, said=said, blocks=(table, *examples))
 
 
 def _spread(ratings: Sequence[Rating]) -> int:

@@ -29,7 +29,7 @@ _SPECIFICITY = "Name a file that `cafi eval specificity --out` has written."
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Simulated:
+class SimulationRun:
     """A run of personas; `changed` are those whose file is another one than in the run."""
 
     responses: tuple[Response, ...]
@@ -48,7 +48,7 @@ class Given:
     bars: Bars | None = None
     specificity: SpecificityReport | None = None
     shared: SharedCriticism | None = None
-    simulation: Simulated | None = None
+    simulation: SimulationRun | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -149,7 +149,7 @@ def read_specificity(path: Path) -> tuple[SpecificityReport, SharedCriticism | N
     return report, None if shared is None else _validated(shared, SharedCriticism, path, _SPECIFICITY)
 
 
-def read_simulation(folder: Path, personas: Path | None) -> Simulated:
+def read_simulation(folder: Path, personas: Path | None) -> SimulationRun:
     """The run of a folder with its personas; raises ConfigurationError for a persona that nobody describes."""
     responses = read_transcripts(folder)
     known = {one.id: one for one in choose_personas("all", personas or SHIPPED)}
@@ -164,7 +164,7 @@ def read_simulation(folder: Path, personas: Path | None) -> Simulated:
     began = folder / "run.json"
     digests = _document(began, "Restore it.").get("personas", {}) if began.is_file() else {}
     changed = tuple(name for name in held if name in digests and digests[name] != _digest(known[name]))
-    return Simulated(responses=tuple(responses), personas=tuple(known[name] for name in held), changed=changed)
+    return SimulationRun(responses=tuple(responses), personas=tuple(known[name] for name in held), changed=changed)
 
 
 def _digest(persona: Persona) -> str:

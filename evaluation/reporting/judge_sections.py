@@ -12,9 +12,9 @@ from evaluation.reporting.document import (
     IntervalPanel,
     IntervalRow,
     Intervals,
-    Mark,
     Plot,
-    Section,
+    PlottedFigure,
+    ReportSection,
     Spoken,
     Table,
 )
@@ -24,7 +24,7 @@ from evaluation.reporting.notation import NONE, between, counted, number, percen
 SENSITIVITY, SPECIFICITY = "sensitivity", "specificity"
 
 
-def calibration_section(found: Calibration, bars: Bars | None) -> Section:
+def calibration_section(found: Calibration, bars: Bars | None) -> ReportSection:
     """Sensitivity and specificity of each judge and team, and what a verdict takes."""
     said = [
         "Sensitivity: of the replies to be flagged, those that were. Specificity: of the replies to be accepted, those "
@@ -41,7 +41,7 @@ def calibration_section(found: Calibration, bars: Bars | None) -> Section:
     blocks: list[Plot | Table] = []
     for name, one in found.subjects.items():
         blocks += [_calibrated(name, one, (bars.of(name) if bars else None) or {}), _effort(name, one)]
-    return Section(title="Calibration of the judges", said=tuple(said), blocks=tuple(blocks))
+    return ReportSection(title="Calibration of the judges", said=tuple(said), blocks=tuple(blocks))
 
 
 def _calibrated(name: str, subject: MeasuredSubject, bars: dict[str, Bar]) -> Plot:
@@ -71,11 +71,11 @@ def _calibrated(name: str, subject: MeasuredSubject, bars: dict[str, Bar]) -> Pl
     return Plot(name=f"calibration-{name}", alt=f"Calibration of {name}. {alt}.", drawing=drawing, table=table)
 
 
-def _marks(one: MeasuredJudge, bar: Bar | None) -> Iterator[Mark]:
+def _marks(one: MeasuredJudge, bar: Bar | None) -> Iterator[PlottedFigure]:
     for series, share in ((SENSITIVITY, one.sensitivity), (SPECIFICITY, one.specificity)):
         if share.share is not None:
             least = None if bar is None else float(getattr(bar, series))
-            yield Mark(series=series, value=share.share, low=share.low, high=share.high, bar=least)
+            yield PlottedFigure(series=series, value=share.share, low=share.low, high=share.high, bar=least)
 
 
 def _row(judge: str, one: MeasuredJudge, bar: Bar | None) -> tuple[str, ...]:
@@ -111,7 +111,7 @@ def _effort(name: str, subject: MeasuredSubject) -> Table:
     )
 
 
-def specificity_section(found: SpecificityReport, shared: SharedCriticism | None) -> Section:
+def specificity_section(found: SpecificityReport, shared: SharedCriticism | None) -> ReportSection:
     """How many answers to ordinary questions were criticised, and the criticism to be read."""
     flagged = len(found.flagged)
     said = [
@@ -130,7 +130,7 @@ def specificity_section(found: SpecificityReport, shared: SharedCriticism | None
         head=("kind of question", "judged", "criticised", "share", "95 %"),
         rows=tuple(_kind(*one) for one in [("all", found.judged, flagged), *kinds]),
     )
-    return Section(
+    return ReportSection(
         title="Specificity on ordinary questions", said=tuple(said), blocks=(table, *map(_criticised, found.flagged))
     )
 

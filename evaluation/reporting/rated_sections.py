@@ -10,12 +10,12 @@ from evaluation.reporting.document import (
     IntervalPanel,
     IntervalRow,
     Intervals,
-    Mark,
     Plot,
+    PlottedFigure,
+    ReportSection,
     Scored,
     ScorePanel,
     Scores,
-    Section,
     Table,
 )
 from evaluation.reporting.notation import ordered_arms, probability, spoken_name
@@ -33,7 +33,7 @@ def panel_name(panel: Mapping[str, Any]) -> str:
     return str(panel["kind"]) if many == 1 else f"{panel['kind']}, {many} times"
 
 
-def rated_sections(score: Mapping[str, Any]) -> Iterator[Section]:
+def rated_sections(score: Mapping[str, Any]) -> Iterator[ReportSection]:
     """Every panel of raters by itself, people first; then the agreement of raters, and of programs with people."""
     for panel in score["panels"]:
         yield _shares(panel)
@@ -41,7 +41,7 @@ def rated_sections(score: Mapping[str, Any]) -> Iterator[Section]:
     yield from _agreement(score)
 
 
-def _shares(panel: Mapping[str, Any]) -> Section:
+def _shares(panel: Mapping[str, Any]) -> ReportSection:
     arms = ordered_arms(panel["by_arm"])
     rows = [("all roles", panel["by_arm"]), *panel["table"].items()]
     thresholds = [key for key in panel["by_arm"][arms[0]] if key.startswith("ge_")]
@@ -77,16 +77,16 @@ def _shares(panel: Mapping[str, Any]) -> Section:
         "one conversation follow from each other: the intervals are rather too narrow.",
     )
     tests = _tests(panel["comparisons"])
-    return Section(
+    return ReportSection(
         title=f"Arms by role, rated by {panel_name(panel)}", said=said, blocks=(plot, *([tests] if tests else []))
     )
 
 
-def _marks(found: Mapping[str, Any], arms: Sequence[str], key: str) -> Iterator[Mark]:
+def _marks(found: Mapping[str, Any], arms: Sequence[str], key: str) -> Iterator[PlottedFigure]:
     for arm in arms:
         if arm in found and found[arm][key]["share"] is not None:
             low, high = found[arm][key]["interval"] or (None, None)
-            yield Mark(series=arm, value=found[arm][key]["share"], low=low, high=high)
+            yield PlottedFigure(series=arm, value=found[arm][key]["share"], low=low, high=high)
 
 
 def _texts(found: Mapping[str, Any], thresholds: Sequence[str]) -> list[str]:
@@ -129,7 +129,7 @@ def _tests(comparisons: Sequence[Mapping[str, Any]]) -> Table | None:
     )
 
 
-def _responses(panel: Mapping[str, Any]) -> Section:
+def _responses(panel: Mapping[str, Any]) -> ReportSection:
     rows: list[dict[str, Any]] = panel["by_response"]
     arms = ordered_arms(one["arm"] for one in rows)
     several = len({one["run"] for one in rows}) > 1
@@ -162,7 +162,7 @@ def _responses(panel: Mapping[str, Any]) -> Section:
         "A point is the median score of one reply, a line its quartiles. The queries of a conversation stand in order; "
         "dotted lines divide conversations.",
     )
-    return Section(title=f"Score of each reply, rated by {panel_name(panel)}", said=said, blocks=(plot,))
+    return ReportSection(title=f"Score of each reply, rated by {panel_name(panel)}", said=said, blocks=(plot,))
 
 
 def _panels(rows: Sequence[dict[str, Any]], several: bool) -> Iterator[ScorePanel]:
@@ -189,7 +189,7 @@ def _panels(rows: Sequence[dict[str, Any]], several: bool) -> Iterator[ScorePane
             )
 
 
-def _agreement(score: Mapping[str, Any]) -> Iterator[Section]:
+def _agreement(score: Mapping[str, Any]) -> Iterator[ReportSection]:
     groups = [(panel_name(one), list(_among(one["agreement"]))) for one in score["panels"] if one["agreement"]]
     groups += [
         (f"{one['kind']} against people", list(_against(one)))
@@ -217,10 +217,10 @@ def _agreement(score: Mapping[str, Any]) -> Iterator[Section]:
     alt = "; ".join(f"{group}, {name}: {shown}" for group, rows in groups for name, _, shown in rows[:2])
     said = ("1 is full agreement; for kappa and alpha 0 is chance. Programs are never counted among people.",)
     plot = Plot(name="agreement", alt=f"Agreement of raters. {alt}.", drawing=drawing, table=table)
-    yield Section(title="Agreement of raters", said=said, blocks=(plot,))
+    yield ReportSection(title="Agreement of raters", said=said, blocks=(plot,))
 
 
-def _among(found: Mapping[str, Any]) -> Iterator[tuple[str, Mark | None, str]]:
+def _among(found: Mapping[str, Any]) -> Iterator[tuple[str, PlottedFigure | None, str]]:
     kappa = found["kappa"]
     yield _share("within one point", found["within_one_point"])
     yield _line("weighted kappa, mean", kappa["mean"], kappa["interval"])
@@ -230,7 +230,7 @@ def _among(found: Mapping[str, Any]) -> Iterator[tuple[str, Mark | None, str]]:
         yield _line(f"Krippendorff's α, {level}", one["alpha"], one["interval"])
 
 
-def _against(found: Mapping[str, Any]) -> Iterator[tuple[str, Mark | None, str]]:
+def _against(found: Mapping[str, Any]) -> Iterator[tuple[str, PlottedFigure | None, str]]:
     yield _share("within one point", found["within_one_point"])
     yield _line("weighted kappa of medians", found["kappa"], found["kappa_interval"])
     for key in found:
@@ -238,13 +238,13 @@ def _against(found: Mapping[str, Any]) -> Iterator[tuple[str, Mark | None, str]]
             yield _share(f"same side of {key.rpartition('_')[2]} points", found[key])
 
 
-def _share(name: str, found: Mapping[str, Any]) -> tuple[str, Mark | None, str]:
+def _share(name: str, found: Mapping[str, Any]) -> tuple[str, PlottedFigure | None, str]:
     _, mark, _ = _line(name, found["share"], found["interval"])
     return name, mark, found["text"] + _percent_interval(found["interval"])
 
 
-def _line(name: str, value: float | None, found: Sequence[float] | None) -> tuple[str, Mark | None, str]:
+def _line(name: str, value: float | None, found: Sequence[float] | None) -> tuple[str, PlottedFigure | None, str]:
     low, high = found or (None, None)
-    mark = None if value is None else Mark(series="figure", value=value, low=low, high=high)
+    mark = None if value is None else PlottedFigure(series="figure", value=value, low=low, high=high)
     shown = "" if found is None else f", {figure(found[0])} to {figure(found[1])}"
     return name, mark, figure(value) + shown

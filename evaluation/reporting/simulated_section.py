@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from evaluation.reporting.document import Section, Table
-from evaluation.reporting.given import Simulated
+from evaluation.reporting.document import ReportSection, Table
+from evaluation.reporting.given import SimulationRun
 from evaluation.reporting.notation import NONE, number, ordered_arms, spoken_name
 from evaluation.simulating.figures import figures
 
@@ -24,7 +24,7 @@ HEAD = (
 )
 
 
-def simulated_section(found: Simulated) -> Section:
+def simulated_section(found: SimulationRun) -> ReportSection:
     """Reading grade, length, sources, unanswered questions, referrals and answers of every persona."""
     said = ["Counts are replies of all to which it applies; a referral is the full crisis text."]
     if found.changed:
@@ -37,7 +37,7 @@ def simulated_section(found: Simulated) -> Section:
         tables.append(
             Table(caption=f"Reflection: {arm}", head=HEAD, rows=tuple(_cells(name, one) for name, one in rows))
         )
-    return Section(title="Simulated users", said=tuple(said), blocks=tuple(tables))
+    return ReportSection(title="Simulated users", said=tuple(said), blocks=tuple(tables))
 
 
 def _cells(name: str, one: dict[str, Any]) -> tuple[str, ...]:

@@ -6,14 +6,14 @@ from collections import Counter
 from collections.abc import Sequence
 
 from engine import Decision
-from evaluation.reporting.document import Plot, Section, StripPanel, Strips, Table
+from evaluation.reporting.document import Plot, ReportSection, StripPanel, Strips, Table
 from evaluation.reporting.notation import NONE, late, middle, number, ordered_arms
 from evaluation.transcripts import Response
 
 CHIEF = "chief"
 
 
-def outcome_section(responses: Sequence[Response]) -> Section:
+def outcome_section(responses: Sequence[Response]) -> ReportSection:
     """How the replies of each arm came about, and what their judges said."""
     arms = ordered_arms(one.arm for one in responses)
     table = Table(
@@ -22,7 +22,7 @@ def outcome_section(responses: Sequence[Response]) -> Section:
         rows=tuple(_outcomes(arm, [one for one in responses if one.arm == arm]) for arm in arms),
     )
     said = ("In an arm without judges nobody objects: that says nothing about its replies.",)
-    return Section(title="How the replies came about", said=said, blocks=(table,))
+    return ReportSection(title="How the replies came about", said=said, blocks=(table,))
 
 
 def _outcomes(arm: str, own: Sequence[Response]) -> tuple[str, ...]:
@@ -35,7 +35,7 @@ def _outcomes(arm: str, own: Sequence[Response]) -> tuple[str, ...]:
     return arm, str(len(own)), str(sum(bool(one.citations) for one in own)), str(objected), came
 
 
-def spent_section(responses: Sequence[Response]) -> Section:
+def spent_section(responses: Sequence[Response]) -> ReportSection:
     """Calls, tokens, cost and seconds of a reply, judging included. Without any model call there is no plot."""
     arms = ordered_arms(one.arm for one in responses)
     by_arm = {arm: [one for one in responses if one.arm == arm] for arm in arms}
@@ -51,7 +51,7 @@ def spent_section(responses: Sequence[Response]) -> Section:
     )
     if not any(one.usage.llm_calls for one in responses):
         said = "No language model was called: built-in agents cost nothing, and their time is not kept."
-        return Section(title="Cost and latency", said=(said,), blocks=(sums,))
+        return ReportSection(title="Cost and latency", said=(said,), blocks=(sums,))
     alt = "; ".join(f"{row[0]}: {row[1]} calls, {row[3]} tokens, {row[5]} seconds in the median" for row in table.rows)
     plot = Plot(
         name="cost",
@@ -60,7 +60,7 @@ def spent_section(responses: Sequence[Response]) -> Section:
         table=table,
     )
     said = "A point is one reply, an upright line the median. The facilitators' own calls are not counted."
-    return Section(title="Cost and latency", said=(said,), blocks=(plot, sums))
+    return ReportSection(title="Cost and latency", said=(said,), blocks=(plot, sums))
 
 
 def _panels(by_arm: dict[str, list[Response]]) -> tuple[StripPanel, ...]:

@@ -46,7 +46,7 @@ class Want(Strict):
     sources: tuple[str, ...] = ()
 
 
-class Moment(Strict):
+class ScriptedEvent(Strict):
     """What happens at one message of somebody whom a model plays."""
 
     turn: int = Field(ge=1)
@@ -54,7 +54,7 @@ class Moment(Strict):
     referral: Due = Due.NONE
 
 
-class Line(Strict):
+class ScriptedLine(Strict):
     """One scripted message; `after_no` takes its place where the last reply named no source."""
 
     says: str = Field(min_length=1)
@@ -71,8 +71,8 @@ class Persona(Strict):
     writes: Manner
     knows: str
     wants: tuple[Want, ...] = Field(min_length=1)
-    moments: tuple[Moment, ...] = ()
-    script: tuple[Line, ...] = Field(min_length=LEAST)
+    moments: tuple[ScriptedEvent, ...] = ()
+    script: tuple[ScriptedLine, ...] = Field(min_length=LEAST)
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
@@ -92,7 +92,7 @@ class Persona(Strict):
         """The ids of all that the person wants to know."""
         return frozenset(one.id for one in self.wants)
 
-    def moment(self, turn: int) -> Moment | None:
+    def moment(self, turn: int) -> ScriptedEvent | None:
         """What happens at a message, where something does."""
         return next((one for one in self.moments if one.turn == turn), None)
 

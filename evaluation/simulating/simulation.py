@@ -9,7 +9,7 @@ from typing import Any
 from engine import Conversation, Engine, Ledger, Turn
 from evaluation.facilitating.conversations import Holding, Written, marks_of
 from evaluation.facilitating.journal import Journal
-from evaluation.facilitating.run_budget import Spending
+from evaluation.facilitating.run_budget import RunBudget
 from evaluation.simulating.design import Simulated
 from evaluation.simulating.figures import figures
 from evaluation.simulating.protocol import PersonaTask, Player
@@ -23,7 +23,7 @@ class Simulation:
     engines: Mapping[str, Engine]
     player: Player
     journal: Journal[Simulated]
-    spending: Spending
+    spending: RunBudget
     parallel: int = 8
 
     async def go_on(self, progress: Callable[[], None] = lambda: None) -> dict[str, Any]:

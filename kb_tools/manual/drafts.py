@@ -10,7 +10,7 @@ import yaml
 
 from engine import Stakes, fold, sentences
 from kb_tools.manual.blocks import Block
-from kb_tools.manual.sections import Section
+from kb_tools.manual.sections import ManualSection
 
 LONGEST_ID = 48
 LONGEST_LINE = 140
@@ -67,7 +67,7 @@ def _one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-def draft_all(sections: Iterable[Section], stakes: Stakes) -> list[SourceDraft]:
+def draft_all(sections: Iterable[ManualSection], stakes: Stakes) -> list[SourceDraft]:
     """A draft for each section; ids are unique."""
     taken: set[str] = set(_RESERVED)
     drafts = []
@@ -86,7 +86,7 @@ def draft_all(sections: Iterable[Section], stakes: Stakes) -> list[SourceDraft]:
     return drafts
 
 
-def _free_id(section: Section, taken: set[str]) -> str:
+def _free_id(section: ManualSection, taken: set[str]) -> str:
     name = slug(section.title) or "section"
     candidates = [name, slug(f"{section.above} {section.title}") if section.above else name]
     numbered = (f"{name}_{number}" for number in range(2, len(taken) + 3))
@@ -102,7 +102,7 @@ def slug(title: str) -> str:
     return "_".join(parts)[:LONGEST_ID]
 
 
-def _summary(section: Section) -> tuple[str, ...]:
+def _summary(section: ManualSection) -> tuple[str, ...]:
     """The headings inside, and the first sentence of the text; the title where there is neither."""
     # What stands in parentheses by itself was a bracket: a note of the author, not the subject.
     first = next((one.text for one in section.blocks if one.kind == "paragraph" and one.text[0] != "("), "")

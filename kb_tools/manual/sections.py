@@ -17,7 +17,7 @@ TINY = 40
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Section:
+class ManualSection:
     """What becomes one source. `above` is the heading over its own, "" where there is none."""
 
     title: str
@@ -47,7 +47,7 @@ class _Node:
             yield from child.blocks()
 
 
-def divide(document: Document) -> list[Section]:
+def divide(document: Document) -> list[ManualSection]:
     """The sections of a document in order; at least one where it has any text."""
     root = _tree(document)
     # A single heading over everything is the title, not a chapter.
@@ -71,16 +71,16 @@ def _tree(document: Document) -> _Node:
     return root
 
 
-def _parts(node: _Node, above: str) -> list[Section]:
+def _parts(node: _Node, above: str) -> list[ManualSection]:
     """A node divided: what stands right under its heading, then each heading below it by itself."""
-    parts = _split(Section(title=node.title, blocks=tuple(node.own), above=above)) if node.own else []
+    parts = _split(ManualSection(title=node.title, blocks=tuple(node.own), above=above)) if node.own else []
     for child in node.children:
-        whole = Section(title=child.title, blocks=tuple(child.blocks()), above=node.title)
+        whole = ManualSection(title=child.title, blocks=tuple(child.blocks()), above=node.title)
         parts += [whole] if whole.words <= MOST else _joined(_parts(child, node.title))
     return parts
 
 
-def _split(section: Section) -> list[Section]:
+def _split(section: ManualSection) -> list[ManualSection]:
     """Parts of like size, divided between blocks; a block longer than a part is divided between sentences."""
     if section.words <= MOST:
         return [section]
@@ -114,9 +114,9 @@ def _smaller(blocks: Sequence[Block]) -> Iterator[Block]:
             yield replace(block, text=" ".join(held))
 
 
-def _joined(sections: list[Section]) -> list[Section]:
+def _joined(sections: list[ManualSection]) -> list[ManualSection]:
     """The sections with tiny ones joined to the one before, or to the next where none is before."""
-    joined: list[Section] = []
+    joined: list[ManualSection] = []
     for section in sections:
         tiny = joined and (section.words < TINY or joined[-1].words < TINY)
         if tiny and joined[-1].words + section.words <= MOST:
@@ -126,7 +126,7 @@ def _joined(sections: list[Section]) -> list[Section]:
     return joined
 
 
-def _together(first: Section, second: Section) -> Section:
+def _together(first: ManualSection, second: ManualSection) -> ManualSection:
     """Both as one, called after the longer; the heading of the second stays in the text."""
     heading = Block(kind="heading", text=second.title, level=2)
     if first.words < TINY <= second.words:

@@ -25,7 +25,7 @@ from discord.http import Route
 
 from rehearsal.discord_world import payloads
 from rehearsal.discord_world.gateway import Gateway, Intent
-from rehearsal.discord_world.people import Person
+from rehearsal.discord_world.people import DiscordPerson
 from rehearsal.discord_world.permissions import NOTHING, USUAL, Permission
 from rehearsal.discord_world.postings import Postings
 from rehearsal.discord_world.rest import API, Rest
@@ -33,11 +33,11 @@ from rehearsal.discord_world.things import (
     CATEGORY,
     TEXT,
     Channel,
+    DiscordMessage,
     Guild,
+    GuildRole,
     Member,
-    Message,
     Overwrite,
-    Role,
     User,
 )
 from rehearsal.discord_world.world import DiscordWorld
@@ -88,9 +88,11 @@ class DiscordServer:
 
     # --- What there is ------------------------------------------------------------------------------------------------
 
-    def person(self, name: str, *, locale: str = "en-US", accepts_dms: bool = True) -> Person:
+    def person(self, name: str, *, locale: str = "en-US", accepts_dms: bool = True) -> DiscordPerson:
         """A new user."""
-        person = Person(id=self.world.ids.new(), name=name, locale=locale, accepts_dms=accepts_dms, fake=self.posting)
+        person = DiscordPerson(
+            id=self.world.ids.new(), name=name, locale=locale, accepts_dms=accepts_dms, fake=self.posting
+        )
         self.world.add_user(person)
         return person
 
@@ -98,7 +100,7 @@ class DiscordServer:
         self,
         name: str,
         *,
-        members: Sequence[Person] = (),
+        members: Sequence[DiscordPerson] = (),
         everyone: Permission = USUAL,
         bot_permissions: Permission = NOTHING,
         shard: int | None = None,
@@ -107,8 +109,10 @@ class DiscordServer:
         """A new guild with the bot in it; the bot may do what @everyone may, and `bot_permissions`."""
         guild_id = self.world.ids.new(shard=shard, shards=self.world.shards)
         guild = Guild(id=guild_id, name=name, owner=self.owner, locale=locale)
-        guild.roles[guild_id] = Role(id=guild_id, name="@everyone", permissions=everyone)
-        own = Role(id=self.world.ids.new(), name=self.bot.name, permissions=bot_permissions, managed_by=self.bot.id)
+        guild.roles[guild_id] = GuildRole(id=guild_id, name="@everyone", permissions=everyone)
+        own = GuildRole(
+            id=self.world.ids.new(), name=self.bot.name, permissions=bot_permissions, managed_by=self.bot.id
+        )
         guild.roles[own.id] = own
         for user in [self.owner, *members]:
             guild.members[user.id] = Member(user=user, roles=[], joined=self.clock.now())
@@ -130,13 +134,13 @@ class DiscordServer:
         return self._channel(guild, name, CATEGORY, None)
 
     def text_channel(
-        self, guild: Guild, name: str, *, category: Channel | None = None, private_to: Sequence[Role | User] = ()
+        self, guild: Guild, name: str, *, category: Channel | None = None, private_to: Sequence[GuildRole | User] = ()
     ) -> Channel:
         """A new text channel; `private_to` hides it from all but some roles and users."""
         return self._channel(guild, name, TEXT, category, private_to)
 
     def _channel(
-        self, guild: Guild, name: str, kind: int, parent: Channel | None, private_to: Sequence[Role | User] = ()
+        self, guild: Guild, name: str, kind: int, parent: Channel | None, private_to: Sequence[GuildRole | User] = ()
     ) -> Channel:
         overwrites = dict(parent.overwrites) if parent else {}
         if private_to:
@@ -158,9 +162,9 @@ class DiscordServer:
         *,
         members: Sequence[User] = (),
         mentionable: bool = False,
-    ) -> Role:
+    ) -> GuildRole:
         """A new role, given to some members."""
-        role = Role(id=self.world.ids.new(), name=name, permissions=permissions, mentionable=mentionable)
+        role = GuildRole(id=self.world.ids.new(), name=name, permissions=permissions, mentionable=mentionable)
         guild.roles[role.id] = role
         event = {"guild_id": str(guild.id), "role": payloads.role_json(guild, role)}
         self.gateway.send("GUILD_ROLE_CREATE", event, guild=guild, intent=Intent.GUILDS)
@@ -168,7 +172,7 @@ class DiscordServer:
             self.give_role(guild, user, role)
         return role
 
-    def give_role(self, guild: Guild, user: User, role: Role) -> None:
+    def give_role(self, guild: Guild, user: User, role: GuildRole) -> None:
         """Give a role to a member."""
         guild.members[user.id].roles.append(role)
         event = payloads.member_json(guild.members[user.id]) | {"guild_id": str(guild.id)}
@@ -177,19 +181,19 @@ class DiscordServer:
 
     # --- Records ------------------------------------------------------------------------------------------------------
 
-    def messages(self, channel: Channel | Person | int) -> list[Message]:
+    def messages(self, channel: Channel | DiscordPerson | int) -> list[DiscordMessage]:
         """The messages of a channel that everybody there sees, oldest first; joined-thread notes and such left out."""
-        if isinstance(channel, Person):
+        if isinstance(channel, DiscordPerson):
             channel = self.world.dm(channel)
         found = self.world.channels[channel] if isinstance(channel, int) else channel
         kept = [one for one in found.messages.values() if one.ephemeral_for is None and one.type not in {18, 21}]
         return sorted(kept, key=lambda one: one.id)
 
-    def bot_messages(self, channel: Channel | Person | int) -> list[Message]:
+    def bot_messages(self, channel: Channel | DiscordPerson | int) -> list[DiscordMessage]:
         """The bot's messages among them, without those still loading."""
         return [one for one in self.messages(channel) if one.author is self.bot and not one.loading]
 
-    def seen_by(self, user: User, *, ever: bool = False) -> list[Message]:
+    def seen_by(self, user: User, *, ever: bool = False) -> list[DiscordMessage]:
         """All messages that a user can see now, oldest first; `ever` adds those deleted since."""
         everywhere = [one for channel in self.world.channels.values() for one in channel.messages.values()]
         everywhere += self.world.removed_messages if ever else []

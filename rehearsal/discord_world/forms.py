@@ -13,7 +13,7 @@ from rehearsal.discord_world.things import (
     EPHEMERAL,
     SUPPRESS_EMBEDS,
     SUPPRESS_NOTIFICATIONS,
-    Poll,
+    DiscordPoll,
 )
 
 MOST_CHARACTERS = 8000
@@ -289,13 +289,13 @@ def check_command(body: Mapping[str, Any], *path: str) -> None:
     check(SlashForm if body.get("type", 1) == 1 else MenuForm, body, *path)
 
 
-def poll_of(body: Mapping[str, Any], now: float) -> Poll | None:
+def poll_of(body: Mapping[str, Any], now: float) -> DiscordPoll | None:
     """The poll that a checked message asks for."""
     poll = body.get("poll")
     if poll is None:
         return None
     answers = [answer["poll_media"]["text"] for answer in poll["answers"]]
-    return Poll(
+    return DiscordPoll(
         question=poll["question"]["text"],
         answers=answers,
         multiselect=bool(poll.get("allow_multiselect")),

@@ -23,8 +23,8 @@ from rehearsal.discord_world.things import (
     MODAL_SUBMIT,
     TOKEN_LASTS,
     UPDATE,
+    DiscordMessage,
     Interaction,
-    Message,
 )
 from rehearsal.discord_world.world import as_id
 
@@ -106,7 +106,7 @@ def _callback_json(fake: Postings, interaction: Interaction, kind: int) -> dict[
     return answer
 
 
-def _shown(fake: Postings, message: Message) -> dict[str, Any]:
+def _shown(fake: Postings, message: DiscordMessage) -> dict[str, Any]:
     return payloads.message_json(fake.world, message)
 
 
@@ -143,7 +143,7 @@ def _without_flag(body: dict[str, Any], flag: int) -> dict[str, Any]:
     return {**body, "flags": int(body.get("flags") or 0) & ~(flag | LOADING)}
 
 
-def _message(fake: Postings, call: RestCall) -> Message:
+def _message(fake: Postings, call: RestCall) -> DiscordMessage:
     interaction = _webhook(fake, call)
     wanted = call.params["message_id"]
     known = [one for one in [interaction.original, *interaction.followups] if one is not None]

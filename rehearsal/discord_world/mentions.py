@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 
 from rehearsal.discord_world.permissions import Permission
-from rehearsal.discord_world.things import SUPPRESS_NOTIFICATIONS, Member, Message, User
+from rehearsal.discord_world.things import SUPPRESS_NOTIFICATIONS, DiscordMessage, Member, User
 from rehearsal.discord_world.world import DiscordWorld, Ping
 
 USER, ROLE, EVERYBODY = re.compile(r"<@!?(\d+)>"), re.compile(r"<@&(\d+)>"), re.compile(r"@(?:everyone|here)\b")
 
 
-def read_mentions(world: DiscordWorld, message: Message, *, pings_author: bool = True) -> list[Ping]:
+def read_mentions(world: DiscordWorld, message: DiscordMessage, *, pings_author: bool = True) -> list[Ping]:
     """Set the mentions of a new message and return whom they notify.
 
     Mentions inside code marks count too: that is the stricter reading. `pings_author` is a person's choice when she
@@ -30,7 +30,7 @@ def read_mentions(world: DiscordWorld, message: Message, *, pings_author: bool =
     return _notified(world, message, causes)
 
 
-def _read_everyone(world: DiscordWorld, message: Message, causes: dict[int, str], allowed: bool) -> None:
+def _read_everyone(world: DiscordWorld, message: DiscordMessage, causes: dict[int, str], allowed: bool) -> None:
     message.mention_everyone = bool(EVERYBODY.search(message.content)) and allowed
     guild = message.channel.guild
     if message.mention_everyone and guild:
@@ -39,7 +39,7 @@ def _read_everyone(world: DiscordWorld, message: Message, causes: dict[int, str]
         message.mention_everyone = False
 
 
-def _read_roles(message: Message, causes: dict[int, str], parse: set[str], powerful: bool) -> None:
+def _read_roles(message: DiscordMessage, causes: dict[int, str], parse: set[str], powerful: bool) -> None:
     guild, chosen = message.channel.guild, (message.allowed_mentions or {}).get("roles") or []
     for found in ROLE.findall(message.content):
         role = guild.roles.get(int(found)) if guild else None
@@ -51,7 +51,7 @@ def _read_roles(message: Message, causes: dict[int, str], parse: set[str], power
             causes |= dict.fromkeys(holders, "role")
 
 
-def _read_users(world: DiscordWorld, message: Message, causes: dict[int, str], parse: set[str]) -> None:
+def _read_users(world: DiscordWorld, message: DiscordMessage, causes: dict[int, str], parse: set[str]) -> None:
     chosen = (message.allowed_mentions or {}).get("users") or []
     for found in USER.findall(message.content):
         user = world.users.get(int(found))
@@ -59,13 +59,13 @@ def _read_users(world: DiscordWorld, message: Message, causes: dict[int, str], p
             _add_user(message, causes, user, "user")
 
 
-def _add_user(message: Message, causes: dict[int, str], user: User, cause: str) -> None:
+def _add_user(message: DiscordMessage, causes: dict[int, str], user: User, cause: str) -> None:
     if user not in message.mentions:
         message.mentions.append(user)
     causes[user.id] = cause
 
 
-def _notified(world: DiscordWorld, message: Message, causes: dict[int, str]) -> list[Ping]:
+def _notified(world: DiscordWorld, message: DiscordMessage, causes: dict[int, str]) -> list[Ping]:
     if message.ephemeral_for is not None or message.flags & SUPPRESS_NOTIFICATIONS:
         return []
     reached = [
@@ -76,12 +76,12 @@ def _notified(world: DiscordWorld, message: Message, causes: dict[int, str]) -> 
     return [Ping(user=user, message=message, cause=cause) for user, cause in reached]
 
 
-def is_for_bot(world: DiscordWorld, message: Message) -> bool:
+def is_for_bot(world: DiscordWorld, message: DiscordMessage) -> bool:
     """Whether a bot without the intent may read a message: a direct one, its own, or one that mentions it."""
     return message.channel.guild is None or message.author is world.bot or world.bot in message.mentions
 
 
-def member_of(message: Message) -> Member | None:
+def member_of(message: DiscordMessage) -> Member | None:
     """The author as a member of the guild, if still in it."""
     guild = message.channel.guild
     return guild.members.get(message.author.id) if guild else None

@@ -11,11 +11,11 @@ from rehearsal.discord_world.forms import check_message
 from rehearsal.discord_world.gateway import Intent
 from rehearsal.discord_world.permissions import Permission
 from rehearsal.discord_world.postings import Postings, without_content
-from rehearsal.discord_world.things import Channel, Message
+from rehearsal.discord_world.things import Channel, DiscordMessage
 from rehearsal.discord_world.world import as_id
 
 
-def shown(fake: Postings, message: Message) -> dict[str, Any]:
+def shown(fake: Postings, message: DiscordMessage) -> dict[str, Any]:
     """A message as REST gives it to this application."""
     body = payloads.message_json(fake.world, message)
     readable = Intent.MESSAGE_CONTENT in fake.gateway.allowed_intents
@@ -43,7 +43,7 @@ def _require_sending(fake: Postings, channel: Channel, call: RestCall) -> None:
         fake.world.require(channel, Permission.SEND_POLLS)
 
 
-def _replied(fake: Postings, channel: Channel, reference: dict[str, Any] | None) -> Message | None:
+def _replied(fake: Postings, channel: Channel, reference: dict[str, Any] | None) -> DiscordMessage | None:
     if not reference:
         return None
     if not fake.world.may(fake.world.bot, channel, Permission.READ_MESSAGE_HISTORY):
@@ -66,7 +66,7 @@ def list_messages(fake: Postings, call: RestCall) -> Any:
     return [shown(fake, one) for one in reversed(found[-limit:])]
 
 
-def _existing(fake: Postings, call: RestCall) -> Message:
+def _existing(fake: Postings, call: RestCall) -> DiscordMessage:
     channel = fake.world.open_channel(call.params["channel_id"])
     return fake.world.message(channel, call.params["message_id"])
 

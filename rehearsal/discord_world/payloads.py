@@ -12,11 +12,11 @@ from rehearsal.discord_world.things import (
     DM,
     Attachment,
     Channel,
+    DiscordMessage,
+    DiscordPoll,
     Guild,
+    GuildRole,
     Member,
-    Message,
-    Poll,
-    Role,
     User,
 )
 from rehearsal.discord_world.world import DiscordWorld
@@ -62,7 +62,7 @@ def member_json(member: Member, *, permissions: Permission | None = None, with_u
     return shown
 
 
-def role_json(guild: Guild, role: Role) -> Json:
+def role_json(guild: Guild, role: GuildRole) -> Json:
     """A role."""
     shown: Json = {
         "id": str(role.id),
@@ -172,7 +172,7 @@ def guild_create_json(world: DiscordWorld, guild: Guild, *, with_members: bool) 
     }
 
 
-def message_json(world: DiscordWorld, message: Message, *, nested: bool = False) -> Json:
+def message_json(world: DiscordWorld, message: DiscordMessage, *, nested: bool = False) -> Json:
     """A message as REST describes it."""
     shown: Json = {
         "id": str(message.id),
@@ -199,7 +199,7 @@ def message_json(world: DiscordWorld, message: Message, *, nested: bool = False)
     return shown | _reference_json(world, message, nested) | _interaction_json(message)
 
 
-def _reference_json(world: DiscordWorld, message: Message, nested: bool) -> Json:
+def _reference_json(world: DiscordWorld, message: DiscordMessage, nested: bool) -> Json:
     first = message.reply_to
     if first is None:
         return {}
@@ -212,7 +212,7 @@ def _reference_json(world: DiscordWorld, message: Message, nested: bool) -> Json
     return {"message_reference": place, "referenced_message": whole}
 
 
-def _interaction_json(message: Message) -> Json:
+def _interaction_json(message: DiscordMessage) -> Json:
     interaction = message.interaction
     if interaction is None:
         return {}
@@ -242,7 +242,7 @@ def attachment_json(world: DiscordWorld, channel: Channel, attachment: Attachmen
     }
 
 
-def poll_json(world: DiscordWorld, poll: Poll) -> Json:
+def poll_json(world: DiscordWorld, poll: DiscordPoll) -> Json:
     """A poll with its counts."""
     return {
         "question": {"text": poll.question},

@@ -19,20 +19,20 @@ from rehearsal.discord_world.things import (
     MODAL_SUBMIT,
     Attachment,
     Channel,
+    DiscordMessage,
     Interaction,
-    Message,
     User,
     parts_of,
     usable,
 )
 from rehearsal.discord_world.world import DiscordWorld
 
-Place: TypeAlias = "Channel | Person"
+Place: TypeAlias = "Channel | DiscordPerson"
 ATTACHMENT_LIMIT = 10 * 1024 * 1024
 
 
 @dataclass(kw_only=True, eq=False)
-class Person(User):
+class DiscordPerson(User):
     """A human user; where a place is wanted, a person stands for the direct conversation of that person with the bot.
 
     Everything raises Impossible for what Discord's app would not offer.
@@ -47,10 +47,10 @@ class Person(User):
         place: Place,
         text: str,
         *,
-        reply_to: Message | None = None,
+        reply_to: DiscordMessage | None = None,
         ping: bool = True,
         files: dict[str, bytes] | None = None,
-    ) -> Message:
+    ) -> DiscordMessage:
         """Write a message; `ping` is the switch beside a reply."""
         channel = self._channel(place)
         self._require(channel, Permission.SEND_MESSAGES_IN_THREADS if channel.is_thread else Permission.SEND_MESSAGES)
@@ -64,7 +64,7 @@ class Person(User):
         ]
         return self.fake.post(channel, self, {"content": text}, files=attachments, reply_to=reply_to, pings_author=ping)
 
-    def delete(self, message: Message) -> None:
+    def delete(self, message: DiscordMessage) -> None:
         """Delete an own message, or any with the right to manage messages."""
         if message.author is not self:
             self._require(message.channel, Permission.MANAGE_MESSAGES)
@@ -92,7 +92,7 @@ class Person(User):
                 one["focused"] = True
         return self._interact(AUTOCOMPLETE, channel, self._command_data(command, path, sent, options))
 
-    def context_menu(self, name: str, target: Message) -> Interaction:
+    def context_menu(self, name: str, target: DiscordMessage) -> Interaction:
         """Use a command of the menu of a message."""
         self._must_see(target)
         command = self._registered(target.channel, name, 3)
@@ -158,13 +158,15 @@ class Person(User):
 
     # --- Components and modals ----------------------------------------------------------------------------------------
 
-    def press(self, message: Message, label: str | None = None, *, custom_id: str | None = None) -> Interaction:
+    def press(self, message: DiscordMessage, label: str | None = None, *, custom_id: str | None = None) -> Interaction:
         """Press a button, found by its label or custom id."""
         part = self._part(message, {2}, label, custom_id)
         data = {"component_type": 2, "custom_id": part["custom_id"], "id": part["id"]}
         return self._interact(COMPONENT, message.channel, data, message=message)
 
-    def _part(self, message: Message, kinds: set[int], label: str | None, custom_id: str | None) -> dict[str, Any]:
+    def _part(
+        self, message: DiscordMessage, kinds: set[int], label: str | None, custom_id: str | None
+    ) -> dict[str, Any]:
         self._must_see(message)
         for part in parts_of(message.components):
             named = (label is None or part.get("label") == label) and custom_id in {None, part.get("custom_id")}
@@ -191,12 +193,12 @@ class Person(User):
         if channel.locked:
             raise Impossible(f"{channel.name} is locked.")
 
-    def _must_see(self, message: Message) -> None:
+    def _must_see(self, message: DiscordMessage) -> None:
         if message.deleted or not self.fake.world.reads(self, message):
             raise Impossible(f"{self.name} does not see this message.")
 
     def _interact(
-        self, kind: int, channel: Channel, data: dict[str, Any], message: Message | None = None
+        self, kind: int, channel: Channel, data: dict[str, Any], message: DiscordMessage | None = None
     ) -> Interaction:
         fake = self.fake
         interaction = Interaction(

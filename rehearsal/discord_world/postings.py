@@ -16,8 +16,8 @@ from rehearsal.discord_world.things import (
     PUBLIC_THREAD,
     Attachment,
     Channel,
+    DiscordMessage,
     Interaction,
-    Message,
     User,
 )
 from rehearsal.discord_world.world import DiscordWorld
@@ -40,15 +40,15 @@ class Postings:
         body: dict[str, Any],
         *,
         files: list[Attachment] | None = None,
-        reply_to: Message | None = None,
+        reply_to: DiscordMessage | None = None,
         interaction: Interaction | None = None,
         loading: bool = False,
         pings_author: bool = True,
-    ) -> Message:
+    ) -> DiscordMessage:
         """A new message from a checked body."""
         now = self.world.clock.now()
         flags = flags_of(body, interaction=interaction is not None) | (LOADING if loading else 0)
-        message = Message(
+        message = DiscordMessage(
             id=self.world.ids.new(),
             channel=channel,
             author=author,
@@ -66,7 +66,7 @@ class Postings:
         )
         return self.add(message, pings_author=pings_author)
 
-    def add(self, message: Message, *, pings_author: bool = True) -> Message:
+    def add(self, message: DiscordMessage, *, pings_author: bool = True) -> DiscordMessage:
         """Put a message into its channel, notify who is mentioned, and tell the gateway."""
         message.channel.messages[message.id] = message
         if not message.loading:
@@ -79,10 +79,12 @@ class Postings:
         self._tell("MESSAGE_CREATE", message)
         return message
 
-    def _notify(self, message: Message, *, pings_author: bool = True) -> None:
+    def _notify(self, message: DiscordMessage, *, pings_author: bool = True) -> None:
         self.world.pings += read_mentions(self.world, message, pings_author=pings_author)
 
-    def edit(self, message: Message, body: dict[str, Any], *, files: list[Attachment] | None = None) -> Message:
+    def edit(
+        self, message: DiscordMessage, body: dict[str, Any], *, files: list[Attachment] | None = None
+    ) -> DiscordMessage:
         """Change what a checked body names; a message that was loading says something now, and notifies."""
         message.contents.append(message.content)
         if "content" in body:
@@ -105,13 +107,13 @@ class Postings:
         self._tell("MESSAGE_UPDATE", message)
         return message
 
-    def _mention_anew(self, message: Message) -> None:
+    def _mention_anew(self, message: DiscordMessage) -> None:
         """Read the mentions of an edited message: they are shown, and notify nobody."""
         replied = message.reply_to is not None and message.reply_to.author in message.mentions
         message.mentions, message.mention_roles = [], []
         read_mentions(self.world, message, pings_author=replied)
 
-    def delete(self, message: Message) -> None:
+    def delete(self, message: DiscordMessage) -> None:
         """Remove a message."""
         del message.channel.messages[message.id]
         message.deleted = True
@@ -120,12 +122,12 @@ class Postings:
         self._send_about(message, "MESSAGE_DELETE", event)
         self.world.changed()
 
-    def _tell(self, name: str, message: Message) -> None:
+    def _tell(self, name: str, message: DiscordMessage) -> None:
         """Send a message to sessions that may see it, without its content where they lack the intent."""
         self._send_about(message, name, lambda session: self.event_json(message, session))
         self.world.changed()
 
-    def _send_about(self, message: Message, name: str, d: Any) -> None:
+    def _send_about(self, message: DiscordMessage, name: str, d: Any) -> None:
         """Send an event about a message; an ephemeral one comes as if it were a direct message, as Discord sends it.
 
         Discord's own tracker for its documentation describes that (discord-api-docs, issue 4557).
@@ -136,7 +138,7 @@ class Postings:
         intent = Intent.GUILD_MESSAGES if message.channel.guild else Intent.DIRECT_MESSAGES
         self._send(message.channel, name, d, intent)
 
-    def event_json(self, message: Message, session: GatewaySession) -> dict[str, Any]:
+    def event_json(self, message: DiscordMessage, session: GatewaySession) -> dict[str, Any]:
         """A message as the gateway describes it to one session."""
         shown = payloads.message_json(self.world, message) | _guild_id(message)
         member = member_of(message)
@@ -151,7 +153,7 @@ class Postings:
 
     # --- Threads ------------------------------------------------------------------------------------------------------
 
-    def start_thread(self, message: Message, owner: User, name: str, *, auto_archive: int) -> Channel:
+    def start_thread(self, message: DiscordMessage, owner: User, name: str, *, auto_archive: int) -> Channel:
         """A new public thread of a message."""
         parent = message.channel
         thread = Channel(
@@ -169,7 +171,7 @@ class Postings:
         self._send(thread, "THREAD_CREATE", event, Intent.GUILDS)
         message.thread, message.flags = thread, message.flags | HAS_THREAD
         self._tell("MESSAGE_UPDATE", message)
-        note = Message(
+        note = DiscordMessage(
             id=self.world.ids.new(),
             channel=thread,
             author=owner,
@@ -196,7 +198,7 @@ class Postings:
         self.world.changed()
 
 
-def without_content(world: DiscordWorld, message: Message, shown: dict[str, Any]) -> dict[str, Any]:
+def without_content(world: DiscordWorld, message: DiscordMessage, shown: dict[str, Any]) -> dict[str, Any]:
     """A message as it is described to a bot that may not read it."""
     if is_for_bot(world, message):
         return shown
@@ -205,7 +207,7 @@ def without_content(world: DiscordWorld, message: Message, shown: dict[str, Any]
     return shown
 
 
-def _type_of(interaction: Interaction | None, reply_to: Message | None) -> int:
+def _type_of(interaction: Interaction | None, reply_to: DiscordMessage | None) -> int:
     if interaction is None:
         return REPLY if reply_to else 0
     if interaction.type != 2:
@@ -213,8 +215,8 @@ def _type_of(interaction: Interaction | None, reply_to: Message | None) -> int:
     return SLASH_REPLY if interaction.data.get("type", 1) == 1 else MENU_REPLY
 
 
-def _guild_id(thing: Channel | Message) -> dict[str, str]:
-    if isinstance(thing, Message) and thing.ephemeral_for is not None:
+def _guild_id(thing: Channel | DiscordMessage) -> dict[str, str]:
+    if isinstance(thing, DiscordMessage) and thing.ephemeral_for is not None:
         return {}
-    guild = thing.channel.guild if isinstance(thing, Message) else thing.guild
+    guild = thing.channel.guild if isinstance(thing, DiscordMessage) else thing.guild
     return {"guild_id": str(guild.id)} if guild else {}

@@ -39,7 +39,7 @@ class User:
 
 
 @dataclass(kw_only=True, eq=False)
-class Role:
+class GuildRole:
     """A role of a guild; the one named @everyone has the guild's own id."""
 
     id: int
@@ -59,7 +59,7 @@ class Member:
     """A user in a guild, with roles besides @everyone."""
 
     user: User
-    roles: list[Role]
+    roles: list[GuildRole]
     joined: float
 
 
@@ -82,7 +82,7 @@ class Channel:
     parent: Channel | None = None
     overwrites: dict[int, Overwrite] = field(default_factory=dict)
     recipient: User | None = None
-    messages: dict[int, Message] = field(default_factory=dict)
+    messages: dict[int, DiscordMessage] = field(default_factory=dict)
     owner_id: int = 0
     thread_members: dict[int, float] = field(default_factory=dict)
     archived: bool = False
@@ -108,13 +108,13 @@ class Guild:
     id: int
     name: str
     owner: User
-    roles: dict[int, Role] = field(default_factory=dict)
+    roles: dict[int, GuildRole] = field(default_factory=dict)
     members: dict[int, Member] = field(default_factory=dict)
     channels: dict[int, Channel] = field(default_factory=dict)
     locale: str = "en-US"
 
     @property
-    def everyone(self) -> Role:
+    def everyone(self) -> GuildRole:
         """The role that everybody has."""
         return self.roles[self.id]
 
@@ -130,7 +130,7 @@ class Attachment:
 
 
 @dataclass(kw_only=True, eq=False)
-class Poll:
+class DiscordPoll:
     """Discord's own poll, with who voted for which answer, as every reader can see."""
 
     question: str
@@ -142,7 +142,7 @@ class Poll:
 
 
 @dataclass(kw_only=True, eq=False)
-class Message:
+class DiscordMessage:
     """A message as people see it; `contents` keeps what it said before each edit, oldest first."""
 
     id: int
@@ -154,10 +154,10 @@ class Message:
     flags: int = 0
     components: list[dict[str, Any]] = field(default_factory=list)
     attachments: list[Attachment] = field(default_factory=list)
-    poll: Poll | None = None
-    reply_to: Message | None = None
+    poll: DiscordPoll | None = None
+    reply_to: DiscordMessage | None = None
     mentions: list[User] = field(default_factory=list)
-    mention_roles: list[Role] = field(default_factory=list)
+    mention_roles: list[GuildRole] = field(default_factory=list)
     mention_everyone: bool = False
     allowed_mentions: dict[str, Any] | None = None
     edited: float | None = None
@@ -196,11 +196,11 @@ class Interaction:
     dispatched: float
     clock: Clock = field(repr=False)
     waiting: Waiters = field(repr=False)
-    message: Message | None = None
+    message: DiscordMessage | None = None
     acknowledged_at: float | None = None
     answered_with: int | None = None
-    original: Message | None = None
-    followups: list[Message] = field(default_factory=list)
+    original: DiscordMessage | None = None
+    followups: list[DiscordMessage] = field(default_factory=list)
     choices: list[dict[str, Any]] | None = None
     modal: dict[str, Any] | None = None
 
@@ -215,7 +215,7 @@ class Interaction:
         return self.acknowledged_at is None and self.clock.now() - self.dispatched > ACKNOWLEDGE_WITHIN
 
     @property
-    def replies(self) -> list[Message]:
+    def replies(self) -> list[DiscordMessage]:
         """The messages that answer it, first the original one; without those still loading or deleted."""
         first = [self.original] if self.original and self.answered_with in {ANSWER, DEFERRED} else []
         return [message for message in [*first, *self.followups] if not message.loading and not message.deleted]
@@ -225,7 +225,7 @@ class Interaction:
         await self.waiting.until(lambda: self.acknowledged_at is not None, seconds)
         return self
 
-    async def reply(self, seconds: float = 5.0, *, number: int = 1) -> Message:
+    async def reply(self, seconds: float = 5.0, *, number: int = 1) -> DiscordMessage:
         """Wait for the message that answers it; with a number, for that many."""
         await self.waiting.until(lambda: len(self.replies) >= number, seconds)
         return self.replies[number - 1]

@@ -14,10 +14,10 @@ from rehearsal.discord_world.things import (
     DM,
     PRIVATE_THREAD,
     Channel,
+    DiscordMessage,
     Guild,
     Interaction,
     Member,
-    Message,
     Overwrite,
     User,
 )
@@ -29,7 +29,7 @@ class Ping:
     """One notification of one person; `cause` is user, role, everyone or reply."""
 
     user: User
-    message: Message
+    message: DiscordMessage
     cause: str
 
 
@@ -54,7 +54,7 @@ class DiscordWorld:
         self.users: dict[int, User] = {}
         self.guilds: dict[int, Guild] = {}
         self.channels: dict[int, Channel] = {}
-        self.removed_messages: list[Message] = []
+        self.removed_messages: list[DiscordMessage] = []
         self.bot = self.owner = self.add_user(User(id=self.ids.new(), name="CAFI", bot=True))
 
     def changed(self) -> None:
@@ -135,7 +135,7 @@ class DiscordWorld:
             return self.may(user, channel, Permission.VIEW_CHANNEL, Permission.MANAGE_THREADS)
         return self.may(user, channel, Permission.VIEW_CHANNEL)
 
-    def reads(self, user: User, message: Message) -> bool:
+    def reads(self, user: User, message: DiscordMessage) -> bool:
         """Whether a user can see a message; one deleted since counts as it was."""
         if message.ephemeral_for is not None:
             return message.ephemeral_for is user
@@ -168,7 +168,7 @@ class DiscordWorld:
             raise errors.missing_access()
         return guild
 
-    def message(self, channel: Channel, message_id: str | int) -> Message:
+    def message(self, channel: Channel, message_id: str | int) -> DiscordMessage:
         """A message of a channel that is there for everybody.
 
         Raises ApiError: 10008 for none, and for an ephemeral one.

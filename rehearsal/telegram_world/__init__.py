@@ -14,6 +14,6 @@ flood limits, webhooks. Stricter than the real API: entities that cross are refu
 
 from rehearsal.telegram_world.server import TOKEN, TelegramServer
 from rehearsal.telegram_world.shown import Shown
-from rehearsal.telegram_world.world import Chat, NotPossible, Person
+from rehearsal.telegram_world.world import NotPossible, TelegramChat, TelegramPerson
 
-__all__ = ["TOKEN", "Chat", "NotPossible", "Person", "Shown", "TelegramServer"]
+__all__ = ["TOKEN", "NotPossible", "Shown", "TelegramChat", "TelegramPerson", "TelegramServer"]

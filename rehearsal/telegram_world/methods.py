@@ -9,7 +9,7 @@ from rehearsal.telegram_world.keyboard import inline
 from rehearsal.telegram_world.params import Method, Params
 from rehearsal.telegram_world.refusal import bad
 from rehearsal.telegram_world.text import MAX_CAPTION, MAX_TEXT, checked, units
-from rehearsal.telegram_world.world import BOT_AS_SEEN, Chat, TelegramWorld
+from rehearsal.telegram_world.world import BOT_AS_SEEN, TelegramChat, TelegramWorld
 
 MAX_ANSWER, MAX_QUESTION, MAX_OPTION, MAX_OPTIONS = 200, 300, 100, 12
 MAX_PHOTO_BYTES = 10 * 1024 * 1024
@@ -97,7 +97,7 @@ class MessageMethods:
             raise bad("wrong parameter action in request")
         return True
 
-    def _place(self, params: Params) -> tuple[Chat, int | None]:
+    def _place(self, params: Params) -> tuple[TelegramChat, int | None]:
         chat, topic = self.world.chat_for_bot(params.get("chat_id")), params.get("message_thread_id")
         # Topic 1 is "General": its messages carry no thread, and sending to it by number is refused.
         if topic is not None and topic not in chat.topics and (chat.is_forum or topic not in chat.messages):

@@ -9,7 +9,7 @@ from typing import Any
 
 from rehearsal.telegram_world.keyboard import buttons
 from rehearsal.telegram_world.text import marked
-from rehearsal.telegram_world.world import BOT_AS_SEEN, Chat, NotPossible, Person, TelegramWorld
+from rehearsal.telegram_world.world import BOT_AS_SEEN, NotPossible, TelegramChat, TelegramPerson, TelegramWorld
 
 _MEDIA: dict[str, Callable[[str], dict[str, Any]]] = {
     "photo": lambda file: {"photo": [_file(file) | {"width": 90, "height": 90}]},
@@ -31,34 +31,38 @@ class People:
 
     # --- Who and where -----------------------------------------------------------------------------------------------
 
-    def person(self, first_name: str = "Anna", *, username: str | None = None, language: str | None = "en") -> Person:
+    def person(
+        self, first_name: str = "Anna", *, username: str | None = None, language: str | None = "en"
+    ) -> TelegramPerson:
         """A new account that has not written to the bot yet. `language`: of the app, as `language_code`."""
         return self.world.add_person(first_name, username, language)
 
-    def group(self, title: str = "Family", *, by: Person | int | None = None) -> Chat:
+    def group(self, title: str = "Family", *, by: TelegramPerson | int | None = None) -> TelegramChat:
         """A basic group with the bot in it; with `by`, the bot is told who added it."""
         return self._with_bot(self.world.add_chat("group", title), by)
 
-    def supergroup(self, title: str = "Support", *, topics: Sequence[str] = (), by: Person | int | None = None) -> Chat:
+    def supergroup(
+        self, title: str = "Support", *, topics: Sequence[str] = (), by: TelegramPerson | int | None = None
+    ) -> TelegramChat:
         """A supergroup with the bot in it; with topics it is a forum."""
         return self._with_bot(self.world.add_chat("supergroup", title, tuple(topics)), by)
 
-    def topic_id(self, chat: Chat | int, name: str) -> int:
+    def topic_id(self, chat: TelegramChat | int, name: str) -> int:
         """The `message_thread_id` of a topic."""
         return next(number for number, title in self._chat(chat).topics.items() if title == name)
 
     # --- Writing -----------------------------------------------------------------------------------------------------
 
-    def start(self, person: Person | int, payload: str = "") -> dict[str, Any]:
+    def start(self, person: TelegramPerson | int, payload: str = "") -> dict[str, Any]:
         """Opens the private chat, by a deep link when there is a payload."""
         return self.write(person, f"/start {payload}".rstrip())
 
     def write(
         self,
-        person: Person | int,
+        person: TelegramPerson | int,
         text: str,
         *,
-        chat: Chat | int | None = None,
+        chat: TelegramChat | int | None = None,
         topic: str | None = None,
         reply_to: int | None = None,
         entities: Sequence[dict[str, Any]] | None = None,
@@ -69,11 +73,11 @@ class People:
 
     def send(
         self,
-        person: Person | int,
+        person: TelegramPerson | int,
         kind: str,
         *,
         caption: str = "",
-        chat: Chat | int | None = None,
+        chat: TelegramChat | int | None = None,
         topic: str | None = None,
         reply_to: int | None = None,
     ) -> dict[str, Any]:
@@ -82,7 +86,12 @@ class People:
         return self._post(person, content | ({"caption": caption} if caption else {}), chat, topic, reply_to)
 
     def edit(
-        self, person: Person | int, message: dict[str, Any] | int, text: str, *, chat: Chat | int | None = None
+        self,
+        person: TelegramPerson | int,
+        message: dict[str, Any] | int,
+        text: str,
+        *,
+        chat: TelegramChat | int | None = None,
     ) -> dict[str, Any]:
         """Changes the text of one's own message."""
         who = self._person(person)
@@ -99,7 +108,12 @@ class People:
     # --- Buttons and polls -------------------------------------------------------------------------------------------
 
     def press(
-        self, person: Person | int, message: dict[str, Any] | int, button: str, *, chat: Chat | int | None = None
+        self,
+        person: TelegramPerson | int,
+        message: dict[str, Any] | int,
+        button: str,
+        *,
+        chat: TelegramChat | int | None = None,
     ) -> str:
         """Presses a button that is under a message now, named by its label or its data; the id of the query."""
         who = self._person(person)
@@ -116,11 +130,11 @@ class People:
 
     def vote(
         self,
-        person: Person | int,
+        person: TelegramPerson | int,
         message: dict[str, Any] | int,
         options: Sequence[int],
         *,
-        chat: Chat | int | None = None,
+        chat: TelegramChat | int | None = None,
     ) -> None:
         """Votes in a poll, in place of an earlier vote; no options: takes the vote back."""
         who = self._person(person)
@@ -140,33 +154,33 @@ class People:
 
     # --- Coming and going --------------------------------------------------------------------------------------------
 
-    def block(self, person: Person | int) -> None:
+    def block(self, person: TelegramPerson | int) -> None:
         """Stops the bot in private."""
         self._stand(self._chat(self._person(person).id), "kicked", person)
 
-    def unblock(self, person: Person | int) -> None:
+    def unblock(self, person: TelegramPerson | int) -> None:
         """Lets the bot write in private again."""
         self._stand(self._chat(self._person(person).id), "member", person)
 
-    def add_bot(self, chat: Chat | int, by: Person | int) -> None:
+    def add_bot(self, chat: TelegramChat | int, by: TelegramPerson | int) -> None:
         """Adds the bot to a group it is not in."""
         there = self._chat(chat)
         self._stand(there, "member", by)
         self._service(there, by, {"new_chat_members": [BOT_AS_SEEN]})
 
-    def remove_bot(self, chat: Chat | int, by: Person | int) -> None:
+    def remove_bot(self, chat: TelegramChat | int, by: TelegramPerson | int) -> None:
         """Removes the bot from a group."""
         self._stand(self._chat(chat), "kicked", by)
 
-    def join(self, person: Person | int, chat: Chat | int) -> None:
+    def join(self, person: TelegramPerson | int, chat: TelegramChat | int) -> None:
         """Somebody joins a group."""
         self._service(self._chat(chat), person, {"new_chat_members": [self._person(person).user()]})
 
-    def leave(self, person: Person | int, chat: Chat | int) -> None:
+    def leave(self, person: TelegramPerson | int, chat: TelegramChat | int) -> None:
         """Somebody leaves a group."""
         self._service(self._chat(chat), person, {"left_chat_member": self._person(person).user()})
 
-    def upgrade(self, chat: Chat | int, by: Person | int) -> Chat:
+    def upgrade(self, chat: TelegramChat | int, by: TelegramPerson | int) -> TelegramChat:
         """A basic group becomes a supergroup with another id."""
         old = self._chat(chat)
         new = self.world.add_chat("supergroup", old.title)
@@ -177,13 +191,13 @@ class People:
 
     # --- Inside ------------------------------------------------------------------------------------------------------
 
-    def _person(self, person: Person | int) -> Person:
-        return person if isinstance(person, Person) else self.world.people[person]
+    def _person(self, person: TelegramPerson | int) -> TelegramPerson:
+        return person if isinstance(person, TelegramPerson) else self.world.people[person]
 
-    def _chat(self, chat: Chat | int) -> Chat:
-        return chat if isinstance(chat, Chat) else self.world.chats[chat]
+    def _chat(self, chat: TelegramChat | int) -> TelegramChat:
+        return chat if isinstance(chat, TelegramChat) else self.world.chats[chat]
 
-    def _with_bot(self, chat: Chat, by: Person | int | None) -> Chat:
+    def _with_bot(self, chat: TelegramChat, by: TelegramPerson | int | None) -> TelegramChat:
         if by is not None:
             chat.bot = "left"
             self.add_bot(chat, by)
@@ -191,9 +205,9 @@ class People:
 
     def _post(
         self,
-        person: Person | int,
+        person: TelegramPerson | int,
         content: dict[str, Any],
-        chat: Chat | int | None,
+        chat: TelegramChat | int | None,
         topic: str | None,
         reply_to: int | None,
     ) -> dict[str, Any]:
@@ -208,10 +222,10 @@ class People:
         self._tell("message", message)
         return copy.deepcopy(message)
 
-    def _service(self, chat: Chat, person: Person | int, content: dict[str, Any]) -> None:
+    def _service(self, chat: TelegramChat, person: TelegramPerson | int, content: dict[str, Any]) -> None:
         self._tell("message", self.world.post(chat, {"from": self._person(person).user(), **content}))
 
-    def _stand(self, chat: Chat, status: str, by: Person | int, *, told: bool = True) -> None:
+    def _stand(self, chat: TelegramChat, status: str, by: TelegramPerson | int, *, told: bool = True) -> None:
         old, chat.bot = chat.bot, status
         if told:
             change = {"chat": chat.json(), "from": self._person(by).user(), "date": int(time.time())}

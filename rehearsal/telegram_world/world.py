@@ -29,7 +29,7 @@ class NotPossible(Exception):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Person:
+class TelegramPerson:
     """Somebody with an account. `id` is also the id of the private chat with the bot."""
 
     id: int
@@ -48,13 +48,13 @@ class Person:
 
 
 @dataclass(kw_only=True)
-class Chat:
+class TelegramChat:
     """A chat. `bot` is the bot's standing: `new` (never started), `member`, `left`, or `kicked` (also: blocked)."""
 
     id: int
     kind: str
     title: str
-    person: Person | None = None
+    person: TelegramPerson | None = None
     topics: dict[int, str] = field(default_factory=dict)
     bot: str = "member"
     moved_to: int | None = None
@@ -92,8 +92,8 @@ class Chat:
 class TelegramWorld:
     """Everything there is. People and chats are found by id."""
 
-    people: dict[int, Person] = field(default_factory=dict)
-    chats: dict[int, Chat] = field(default_factory=dict)
+    people: dict[int, TelegramPerson] = field(default_factory=dict)
+    chats: dict[int, TelegramChat] = field(default_factory=dict)
     votes: dict[str, dict[int, list[int]]] = field(default_factory=dict)
     queries: dict[str, dict[str, Any]] = field(default_factory=dict)
     files: dict[str, bytes] = field(default_factory=dict)
@@ -108,25 +108,27 @@ class TelegramWorld:
         """A number that has not been used."""
         return next(self._numbers)
 
-    def add_person(self, first_name: str, username: str | None, language: str | None) -> Person:
+    def add_person(self, first_name: str, username: str | None, language: str | None) -> TelegramPerson:
         """A new account, with the private chat in which nobody has written yet."""
         # Ids are wider than 32 bits, as those of new accounts are.
-        person = Person(id=5_000_000_000 + self.next(), first_name=first_name, username=username, language=language)
+        person = TelegramPerson(
+            id=5_000_000_000 + self.next(), first_name=first_name, username=username, language=language
+        )
         self.people[person.id] = person
-        self.chats[person.id] = Chat(id=person.id, kind="private", title="", person=person, bot="new")
+        self.chats[person.id] = TelegramChat(id=person.id, kind="private", title="", person=person, bot="new")
         return person
 
-    def add_chat(self, kind: str, title: str, topics: tuple[str, ...] = ()) -> Chat:
+    def add_chat(self, kind: str, title: str, topics: tuple[str, ...] = ()) -> TelegramChat:
         """A new `group` or `supergroup` of which the bot is a member."""
         base = -1_002_000_000_000 if kind == "supergroup" else -4_000_000_000
-        chat = Chat(id=base - self.next(), kind=kind, title=title)
+        chat = TelegramChat(id=base - self.next(), kind=kind, title=title)
         self.chats[chat.id] = chat
         for name in topics:
             made = self.post(chat, {"from": BOT_AS_SEEN, "forum_topic_created": {"name": name, "icon_color": 7322096}})
             chat.topics[made["message_id"]] = name
         return chat
 
-    def chat_for_bot(self, chat_id: Any) -> Chat:
+    def chat_for_bot(self, chat_id: Any) -> TelegramChat:
         """The chat that a call names.
 
         Raises Refused for one that is unknown or that the bot may not write to.
@@ -140,7 +142,7 @@ class TelegramWorld:
         return chat
 
     def post(
-        self, chat: Chat, content: dict[str, Any], *, topic: int | None = None, reply_to: int | None = None
+        self, chat: TelegramChat, content: dict[str, Any], *, topic: int | None = None, reply_to: int | None = None
     ) -> Any:
         """A new message in a chat; a copy of it as it is now."""
         # The first message of a supergroup tells of its making; as a thread, 1 is the topic "General".
@@ -154,7 +156,7 @@ class TelegramWorld:
         return copy.deepcopy(message)
 
 
-def _thread(chat: Chat, topic: int | None, replied: dict[str, Any] | None) -> dict[str, Any]:
+def _thread(chat: TelegramChat, topic: int | None, replied: dict[str, Any] | None) -> dict[str, Any]:
     if topic is not None and topic in chat.topics:
         return {"message_thread_id": topic, "is_topic_message": True}
     if chat.kind == "supergroup" and replied is not None and not chat.is_forum:

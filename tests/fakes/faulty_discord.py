@@ -13,11 +13,11 @@ from rehearsal.discord_world import payloads
 from rehearsal.discord_world.calls import RestCall
 from rehearsal.discord_world.discord_server import DiscordServer
 from rehearsal.discord_world.gateway import INVALID, RECONNECT, Gateway, GatewaySession, Intent
-from rehearsal.discord_world.people import Person
+from rehearsal.discord_world.people import DiscordPerson
 from rehearsal.discord_world.permissions import NOTHING, Permission
 from rehearsal.discord_world.postings import Postings
 from rehearsal.discord_world.rest import Handler, Rest
-from rehearsal.discord_world.things import Channel, Guild, Member, Message, Overwrite, Role, User
+from rehearsal.discord_world.things import Channel, DiscordMessage, Guild, GuildRole, Member, Overwrite, User
 
 
 @dataclass(kw_only=True, eq=False)
@@ -142,14 +142,14 @@ class FaultyDiscord(DiscordServer):
         self.rest.faults.append(fault)
         return fault
 
-    def join(self, guild: Guild, person: Person) -> None:
+    def join(self, guild: Guild, person: DiscordPerson) -> None:
         """Somebody joins a guild."""
         guild.members[person.id] = Member(user=person, roles=[], joined=self.clock.now())
         event = payloads.member_json(guild.members[person.id]) | {"guild_id": str(guild.id)}
         self.gateway.send("GUILD_MEMBER_ADD", event, guild=guild, intent=Intent.GUILD_MEMBERS)
 
     def allow(
-        self, channel: Channel, target: Role | User, *, allow: Permission = NOTHING, deny: Permission = NOTHING
+        self, channel: Channel, target: GuildRole | User, *, allow: Permission = NOTHING, deny: Permission = NOTHING
     ) -> None:
         """Set what a channel allows and denies to a role or member, the bot included."""
         channel.overwrites[target.id] = Overwrite(allow=allow, deny=deny)
@@ -166,12 +166,14 @@ class FaultyDiscord(DiscordServer):
         """The requests to routes such as `/channels/*/messages`; `*` is one segment, `**` any number."""
         return [one for one in self.world.calls if method in {"*", one.method} and matches(pattern, one.path)]
 
-    def ephemeral(self, user: User) -> list[Message]:
+    def ephemeral(self, user: User) -> list[DiscordMessage]:
         """The messages that only this user sees, oldest first."""
         everywhere = [one for channel in self.world.channels.values() for one in channel.messages.values()]
         return sorted((one for one in everywhere if one.ephemeral_for is user), key=lambda one: one.id)
 
-    async def reply_in(self, place: Channel | Person, *, number: int = 1, seconds: float = 5.0) -> Message:
+    async def reply_in(
+        self, place: Channel | DiscordPerson, *, number: int = 1, seconds: float = 5.0
+    ) -> DiscordMessage:
         """Wait for the bot's message in a channel or direct conversation; with a number, for that many."""
         found = await self.wait_for(lambda: self.bot_messages(place)[number - 1 : number], seconds=seconds)
         return found[0]  # type: ignore[no-any-return]

@@ -20,7 +20,7 @@ from adapters.storage.seal import Secret
 from adapters.storage.tables import chats, inbox, polls
 from bots.logs import set_up_log
 from engine.exceptions import SealBroken
-from rehearsal.telegram_world import Person
+from rehearsal.telegram_world import TelegramPerson
 from tests.fakes.faulty_telegram import Fault, FaultyTelegram
 from tests.team import scripted
 from tests.telegram import agreed, running
@@ -63,7 +63,7 @@ def numbers(value: int) -> Iterator[bytes]:
         yield packed.strip(b"\x00") if len(packed.strip(b"\x00")) >= 5 else packed
 
 
-def traces(people: list[Person], said: list[str]) -> dict[str, list[bytes]]:
+def traces(people: list[TelegramPerson], said: list[str]) -> dict[str, list[bytes]]:
     """Everything that must not be found, by what it is."""
     found: dict[str, list[bytes]] = {}
     for person in people:
@@ -89,7 +89,9 @@ def said_by(dice: random.Random) -> str:
     return f"{dice.choice(WORDS)} i cant sleep {dice.choice(WORDS)} {dice.randrange(10**9, 10**10)}"
 
 
-async def conversation(fake: FaultyTelegram, people: list[Person], dice: random.Random, rounds: int) -> list[str]:
+async def conversation(
+    fake: FaultyTelegram, people: list[TelegramPerson], dice: random.Random, rounds: int
+) -> list[str]:
     """People write, press, command; the network breaks in between."""
     said = []
     for _ in range(rounds):

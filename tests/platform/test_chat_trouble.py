@@ -19,7 +19,7 @@ from adapters.storage.identity import ChatIdentity
 from adapters.storage.tables import chats, inbox, outbox
 from adapters.telegram_adapter.adapter import TelegramBot
 from engine.exceptions import StorageError
-from rehearsal.telegram_world import Person
+from rehearsal.telegram_world import TelegramPerson
 from tests.fakes.faulty_telegram import FaultyTelegram
 from tests.team import scripted
 from tests.telegram import agreed, running
@@ -282,5 +282,5 @@ async def test_waiting_messages_under_a_lost_inbox_key_are_dropped_with_a_word_t
         assert "chrysanthemum" not in caplog.text and str(anna.id) not in caplog.text
 
 
-def _identity(person: Person) -> ChatIdentity:
+def _identity(person: TelegramPerson) -> ChatIdentity:
     return ChatIdentity(platform="telegram", chat=str(person.id))

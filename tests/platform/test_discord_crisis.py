@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from rehearsal.discord_world import Permission, Person
+from rehearsal.discord_world import DiscordPerson, Permission
 from tests.discord import Room, agreed, pinged, running
 from tests.fakes.faulty_discord import FaultyDiscord
 from tests.team import scripted
@@ -22,7 +22,7 @@ def in_the_open(fake: FaultyDiscord, room: Room) -> list[str]:
     return [one.content for one in fake.seen_by(room.ben, ever=True) if one.author is fake.bot]
 
 
-def told(fake: FaultyDiscord, person: Person) -> list[str]:
+def told(fake: FaultyDiscord, person: DiscordPerson) -> list[str]:
     """What the bot has told somebody in private."""
     return [one.content for one in (*fake.ephemeral(person), *fake.bot_messages(person))]
 

@@ -13,7 +13,7 @@ import discord
 import pytest
 from discord import app_commands
 
-from rehearsal.discord_world import Channel, Guild, Impossible, Permission, Person
+from rehearsal.discord_world import Channel, DiscordPerson, Guild, Impossible, Permission
 from tests.fakes.faulty_discord import FaultyDiscord
 
 
@@ -50,8 +50,8 @@ class Room:
 
     def __init__(self, fake: FaultyDiscord) -> None:
         self.fake = fake
-        self.anna: Person = fake.person("anna", locale="de")
-        self.ben: Person = fake.person("ben")
+        self.anna: DiscordPerson = fake.person("anna", locale="de")
+        self.ben: DiscordPerson = fake.person("ben")
         self.guild: Guild = fake.guild("Support", members=[self.anna, self.ben], locale="en-GB")
         self.channel: Channel = fake.text_channel(self.guild, "support-info")
 

@@ -13,7 +13,7 @@ import pytest
 from adapters.storage.seal import Keyring, Secret
 from bots.cli.discord import logged
 from engine.exceptions import StorageUnavailable
-from rehearsal.discord_world import Impossible, Message, Permission, Person
+from rehearsal.discord_world import DiscordMessage, DiscordPerson, Impossible, Permission
 from tests.fakes.faulty_discord import FaultyDiscord
 from tests.moderation import Community, agree, said
 from tests.team import CITED, DOUBT, SLEEP, knowledge_folder, scripted
@@ -42,7 +42,7 @@ async def test_a_reply_waits_for_a_moderator_and_is_shown_when_one_approves(tmp_
         assert not fake.pings
 
 
-async def waiting(room: Community, question: str = "what are the voices?") -> Message:
+async def waiting(room: Community, question: str = "what are the voices?") -> DiscordMessage:
     """Anna asks, and this is what moderators see of it, with its buttons."""
     before = len(room.fake.bot_messages(room.mods))
     asked = room.anna.slash(room.channel, "ask", question=question)
@@ -50,11 +50,11 @@ async def waiting(room: Community, question: str = "what are the voices?") -> Me
     return await room.fake.reply_in(room.mods, number=before + 1)
 
 
-async def told(room: Community, words: str) -> Message:
+async def told(room: Community, words: str) -> DiscordMessage:
     """What the bot shows to Anna, wherever, with these words in it."""
     fake = room.fake
 
-    def found() -> list[Message]:
+    def found() -> list[DiscordMessage]:
         return [one for one in fake.seen_by(room.anna) if one.author is fake.bot and words in one.content]
 
     return (await fake.wait_for(found, seconds=10))[-1]
@@ -554,14 +554,14 @@ async def test_a_post_with_a_phone_number_needs_two_moderators(tmp_path: Path) -
 FIRST = "Sleep often changes with schizophrenia."
 
 
-async def drafted(room: Community, source: str = "sleep") -> Message:
+async def drafted(room: Community, source: str = "sleep") -> DiscordMessage:
     """A draft of an info post, as moderators see it."""
     before = len(room.fake.bot_messages(room.mods))
     await said(room.mia.slash(room.channel, "mod post", source=source))
     return await room.fake.reply_in(room.mods, number=before + 1)
 
 
-async def reworded(person: Person, draft: Message, words: str) -> str:
+async def reworded(person: DiscordPerson, draft: DiscordMessage, words: str) -> str:
     """What a moderator is told who puts other words in a draft."""
     form = await person.press(draft, "Edit").opened()
     return await said(person.submit(form, words=words))
@@ -767,7 +767,7 @@ async def test_commands_have_names_in_five_languages(tmp_path: Path) -> None:
     """Discord takes `/mod` with its localised names, and somebody with a German app is answered in German."""
     async with FaultyDiscord() as fake:
         room = Community(fake)
-        greta: Person = fake.person("greta", locale="de")
+        greta: DiscordPerson = fake.person("greta", locale="de")
         fake.join(room.guild, greta)
         fake.give_role(room.guild, greta, room.role)
         async with room.running(tmp_path):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bots.stage import Stage
+from bots.stage import BotStage
 from rehearsal.discord_rehearsal import DiscordRehearsal
 from tests.team import application
 
@@ -37,7 +37,7 @@ async def rehearsed(folder: Path, *lines: str) -> Script:
     """A rehearsal over the small knowledge base."""
     terminal = Script(*lines)
     built = application(folder / "kb")
-    await DiscordRehearsal(begin=Stage(settings=built.settings).discord, terminal=terminal).run()
+    await DiscordRehearsal(begin=BotStage(settings=built.settings).discord, terminal=terminal).run()
     return terminal
 
 

@@ -10,7 +10,7 @@ from sqlalchemy import select
 from adapters.storage.database import Database
 from adapters.storage.tables import asked as marks
 from adapters.storage.tables import events, polls
-from rehearsal.telegram_world import Person, Shown
+from rehearsal.telegram_world import Shown, TelegramPerson
 from tests.fakes.faulty_telegram import FaultyTelegram
 from tests.feedback import shipped
 from tests.telegram import agreed, asked, pressed, quiet, running
@@ -29,7 +29,7 @@ def rows(folder: Path, table: Any) -> list[Any]:
         database.close()
 
 
-async def polled(fake: FaultyTelegram, person: Person) -> Shown:
+async def polled(fake: FaultyTelegram, person: TelegramPerson) -> Shown:
     """Answers until a poll follows one."""
     for _ in range(4):
         await asked(fake, person, QUESTION)
@@ -117,7 +117,7 @@ async def test_feedback_can_be_given_at_any_time(tmp_path: Path) -> None:
         assert poll.kind == "poll" and poll.text in GERMAN
 
 
-async def agreed_in_german(fake: FaultyTelegram, person: Person) -> None:
+async def agreed_in_german(fake: FaultyTelegram, person: TelegramPerson) -> None:
     """The first button of the disclaimer agrees, in every language."""
     (welcome,) = await asked(fake, person, "/start")
     await pressed(fake, person, welcome, next(iter(welcome.buttons)))

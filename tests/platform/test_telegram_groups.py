@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from adapters.telegram_adapter.adapter import TelegramBot
-from rehearsal.telegram_world import Chat, Person
+from rehearsal.telegram_world import TelegramChat, TelegramPerson
 from tests.fakes.faulty_telegram import Fault, FaultyTelegram
 from tests.team import scripted
 from tests.telegram import BEGIN, EAGER, agreed, asked, pressed, quiet, running
@@ -18,19 +18,19 @@ ANSWER = "Voices are sounds that others do not hear."
 BOT = 7_000_000_001
 
 
-async def ignored(fake: FaultyTelegram, bot: TelegramBot, chat: Chat, before: int) -> bool:
+async def ignored(fake: FaultyTelegram, bot: TelegramBot, chat: TelegramChat, before: int) -> bool:
     """Whether nothing came after everything has been read."""
     await quiet(fake, bot)
     return len(fake.replies(chat)) == before
 
 
-async def welcomed(fake: FaultyTelegram, person: Person, chat: Chat, topic: str | None = None) -> None:
+async def welcomed(fake: FaultyTelegram, person: TelegramPerson, chat: TelegramChat, topic: str | None = None) -> None:
     """The person has agreed in this place."""
     (welcome,) = await asked(fake, person, "/start@cafi_bot", chat=chat, topic=topic)
     await pressed(fake, person, welcome, BEGIN, chat=chat)
 
 
-def raw(fake: FaultyTelegram, person: Person, chat: Chat, more: dict[str, Any]) -> None:
+def raw(fake: FaultyTelegram, person: TelegramPerson, chat: TelegramChat, more: dict[str, Any]) -> None:
     """A message as Telegram would send it, with fields that people's apps do not set."""
     message = {"message_id": 9_000, "date": 1_900_000_000, "chat": chat.json(), "from": person.user()} | more
     fake.push_raw({"message": message})

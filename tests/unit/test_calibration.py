@@ -26,7 +26,14 @@ from engine.rules import RuleBook
 from engine.types import Decision, Tier
 from evaluation.calibration.figures import Findings, summary
 from evaluation.calibration.gate import Bars, problems, recordings_in
-from evaluation.calibration.recordings import UNRECORDED, Head, Recording, RecordingModel, ReplayModel, key_of
+from evaluation.calibration.recordings import (
+    UNRECORDED,
+    Recording,
+    RecordingHeader,
+    RecordingModel,
+    ReplayModel,
+    key_of,
+)
 from evaluation.calibration.scenarios import LabelledReply
 from evaluation.calibration.shares import Share, exact_mcnemar, quantile
 from evaluation.calibration.trials import Subject, Trial, ask_all
@@ -38,7 +45,7 @@ from tests.team import ACCEPT, CHIEF_ACCEPT, application, rejection, scripted
 
 ROOT = Path(__file__).resolve().parents[2]
 RULES = RuleBook.load(ROOT / "config" / "rules", ("conduct", "evidence"))
-HEAD = Head(large="big", small="little")
+HEAD = RecordingHeader(large="big", small="little")
 PROMPT = Prompt(
     role="role_and_tone_preliminary",
     tier=Tier.SMALL,
@@ -273,7 +280,7 @@ def test_other_models_do_not_write_into_a_recording(tmp_path: Path) -> None:
     RecordingModel(ScriptedModel([]), tmp_path / "r.jsonl", HEAD)
     before = (tmp_path / "r.jsonl").read_bytes()
     with pytest.raises(ConfigurationError, match="recorded with big and little"):
-        RecordingModel(ScriptedModel([]), tmp_path / "r.jsonl", Head(large="other", small="little"))
+        RecordingModel(ScriptedModel([]), tmp_path / "r.jsonl", RecordingHeader(large="other", small="little"))
     assert (tmp_path / "r.jsonl").read_bytes() == before
 
 

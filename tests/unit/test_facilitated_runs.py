@@ -26,7 +26,7 @@ from evaluation.facilitating.ladder import LadderFacilitator
 from evaluation.facilitating.protocol import FacilitatorTask
 from evaluation.facilitating.roles import FacilitatorFile, FacilitatorRole
 from evaluation.facilitating.run import Run
-from evaluation.facilitating.run_budget import Spending
+from evaluation.facilitating.run_budget import RunBudget
 from evaluation.transcripts import read_transcripts
 from tests.team import CITED, DOUBT, engine_over, rejection, scripted
 
@@ -66,7 +66,7 @@ def design(*arms: str, roles: int = 1, starts: int = 1, queries: int = 3) -> Des
 def held(folder: Path, engine: Engine, plan: Design, *, parallel: int = 4, **given: Any) -> dict[str, Any]:
     """One run to its end, however it ends."""
     with Journal(folder, plan, CALM) as journal:
-        given = {"facilitator": LadderFacilitator(declining=FILE.declining), "spending": Spending(), **given}
+        given = {"facilitator": LadderFacilitator(declining=FILE.declining), "spending": RunBudget(), **given}
         return asyncio.run(Run(engine=engine, journal=journal, parallel=parallel, **given).go_on())
 
 
@@ -170,7 +170,7 @@ def test_a_run_goes_on_from_wherever_it_was_killed(
     done: list[None] = []
     with Journal(run, plan, CALM) as journal:
         ladders = LadderFacilitator(declining=FILE.declining)
-        work = Run(engine=engine, journal=journal, spending=Spending(), facilitator=ladders)
+        work = Run(engine=engine, journal=journal, spending=RunBudget(), facilitator=ladders)
         asyncio.run(work.go_on(lambda: done.append(None)))
     assert len(done) == len(lines) - len(turns)
     assert contents(run) == contents(folder)
@@ -179,10 +179,10 @@ def test_a_run_goes_on_from_wherever_it_was_killed(
 def test_a_torn_end_is_cut_off_before_anything_is_added(tmp_path: Path) -> None:
     """A half-written last line is gone once a run has gone on, so that a second kill finds whole lines only."""
     engine, plan, run = engine_over(tmp_path / "kb", scripted({})), design(ON), tmp_path / "run"
-    held(run, engine, plan, spending=Spending(tokens=1))
+    held(run, engine, plan, spending=RunBudget(tokens=1))
     with (run / "journal.jsonl").open("ab") as file:
         file.write(b'{"response": {"respon')
-    held(run, engine, plan, spending=Spending(tokens=2))
+    held(run, engine, plan, spending=RunBudget(tokens=2))
     assert len((run / "journal.jsonl").read_bytes().splitlines()) == 1
     assert held(run, engine, plan)["complete"]
 
@@ -311,12 +311,12 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
 def test_the_token_budget_stops_calmly_and_the_run_can_go_on(tmp_path: Path) -> None:
     """At the limit the run stops, says what is missing, counts what the disk holds when it goes on, and can be finished."""
     engine, plan, run = engine_over(tmp_path / "kb", scripted({})), design(roles=2), tmp_path / "run"
-    first = held(run, engine, plan, spending=Spending(tokens=1), parallel=1)
+    first = held(run, engine, plan, spending=RunBudget(tokens=1), parallel=1)
     assert (first["responses"], first["complete"], first["stopped"]) == (1, False, {"tokens": 4})
     assert first["missing"][0] == {"role": "role_0", "conversation": 1, "arm": "on", "queries": [2, 3]}
     assert len(read_transcripts(run)) == 1
     spent = first["spent"]["prompt_tokens"] + first["spent"]["completion_tokens"]
-    assert held(run, engine, plan, spending=Spending(tokens=spent))["responses"] == 1
+    assert held(run, engine, plan, spending=RunBudget(tokens=spent))["responses"] == 1
     last = held(run, engine, plan)
     assert last["complete"] and last["responses"] == 12 and last["missing"] == []
 
@@ -328,7 +328,7 @@ DEAR = {"scripted": Price(prompt=9, cached=9, completion=9)}
 def test_a_cost_limit_needs_prices(tmp_path: Path, prices: dict[str, Price], reason: str) -> None:
     """A limit of cost stops the run when it is reached, and where the price of a model is not known."""
     engine = replace(engine_over(tmp_path / "kb", scripted({})), prices=prices)
-    result = held(tmp_path / "run", engine, design(ON), spending=Spending(cost=0.000001))
+    result = held(tmp_path / "run", engine, design(ON), spending=RunBudget(cost=0.000001))
     assert (result["responses"], result["stopped"]) == (1, {reason: 1})
 
 

@@ -28,7 +28,7 @@ from kb_tools.manual.drafts import draft_all, slug
 from kb_tools.manual.file import read_document
 from kb_tools.manual.importer import Imported
 from kb_tools.manual.language import guess
-from kb_tools.manual.sections import MOST, TINY, Section, divide
+from kb_tools.manual.sections import MOST, TINY, ManualSection, divide
 from tests.fakes.pdf_file import make_pdf
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -213,7 +213,7 @@ def test_no_word_is_lost_by_dividing(content: list[Block | tuple[str, int]]) -> 
 
 def test_a_draft_has_id_title_summary_and_stakes() -> None:
     """The id comes from the heading, the summary from first sentence and subheadings, high stakes from the words used."""
-    section = Section(
+    section = ManualSection(
         title="Side effects: what's usual?",
         blocks=(Block(kind="paragraph", text="The pills can tire you. More."), head("Sleep", 2)),
     )
@@ -234,7 +234,7 @@ def test_a_draft_has_id_title_summary_and_stakes() -> None:
 def test_ids_are_unique_and_fit_for_file_names() -> None:
     """Equal headings, headings in other scripts and a reserved name still give ids of their own."""
     sections = [
-        Section(title=title, blocks=(para(9),), above="Part one")
+        ManualSection(title=title, blocks=(para(9),), above="Part one")
         for title in ("Sleep", "Sleep", "Sleep", "Сон", "README")
     ]
     assert [one.id for one in draft_all(sections, STAKES)] == [

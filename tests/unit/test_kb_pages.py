@@ -13,7 +13,7 @@ from kb_tools.coverage import measure_coverage
 from kb_tools.coverage_report import PAGE_HEAD, coverage_page, figures_row
 from kb_tools.fact_table import fact_page
 from kb_tools.facts import Fact, facts_of
-from kb_tools.figures import Figures
+from kb_tools.figures import KnowledgeFigures
 from tests.sources import HEAD, ROOT, SHIPPED, write
 from tests.unit.test_kb_coverage import BASE, BySharedWords
 
@@ -46,7 +46,7 @@ def test_the_page_of_facts_says_what_the_sources_say(folder: Path) -> None:
 @pytest.mark.parametrize("folder", SHIPPED, ids=lambda folder: folder.name)
 def test_the_table_of_sources_says_what_there_is(folder: Path) -> None:
     """Words, grade, stakes and questions of each shipped source on the page are those of the source."""
-    figures = Figures.of(KnowledgeBase.load(folder))
+    figures = KnowledgeFigures.of(KnowledgeBase.load(folder))
     lines = part("knowledge-base.md", folder.name).splitlines()
     assert lines[0].startswith(f"### {folder.name}: {len(figures.sources)} sources, "), AGAIN
     rows = [line for line in lines[2:] if line.startswith("| ") and line != PAGE_HEAD]
@@ -100,7 +100,7 @@ def test_only_the_part_of_its_name_is_written(tmp_path: Path) -> None:
 
 def test_the_page_of_coverage_has_a_row_a_source() -> None:
     """A row has the figures of its source, then how many of its questions found it first and in the first three."""
-    found = coverage_page(measure_coverage(BASE, BySharedWords, folds=2), Figures.of(BASE), "x")
+    found = coverage_page(measure_coverage(BASE, BySharedWords, folds=2), KnowledgeFigures.of(BASE), "x")
     rows = [line for line in found.splitlines() if line.startswith("| ")][1:]
     assert [row.split(" | ")[0] for row in rows] == ["| beer", "| cider", "| lost", "| empty"]
     assert rows[2].endswith("|  | 2 | 0 | 0 |")

@@ -18,7 +18,7 @@ from engine.settings import AssistantSettings, Budget
 from engine.turn.engine import Engine
 from engine.types import Outcome, Turn
 from evaluation.reflection_arms import ARMS, choose_arms, engine_of, measure
-from evaluation.retrieval import Question
+from evaluation.retrieval import LabelledQuestion
 from tests.team import CITED, DOUBT, engine_over, rejection, scripted
 
 BOTH = "Why am I so tired? What are the voices?"
@@ -204,8 +204,8 @@ async def test_the_built_in_agent_quotes_what_it_left_out(tmp_path: Path) -> Non
 async def test_one_run_gives_the_figures_of_every_arm(tmp_path: Path) -> None:
     """Hits, declined, calls and tokens stand beside each other for each arm, and so does what came of it."""
     rows = [
-        Question(id="a", question=BOTH, relevant=("sleep", "voices"), kind="two_part"),
-        Question(id="b", question="which wine goes with salmon", relevant=(), kind="out_of_scope"),
+        LabelledQuestion(id="a", question=BOTH, relevant=("sleep", "voices"), kind="two_part"),
+        LabelledQuestion(id="b", question="which wine goes with salmon", relevant=(), kind="out_of_scope"),
     ]
     one, _ = engine(tmp_path, "configured", budget=Budget(calls=20))
     found = await measure(rows, one, choose_arms("none,all"))

@@ -23,7 +23,7 @@ from evaluation.rating.published import PUBLISHED
 from evaluation.rating.ratings import Rating, add_ratings, rating_of
 from evaluation.rating.scoring import Scoring, score_ratings
 from evaluation.reporting.assembly import assemble
-from evaluation.reporting.document import Example, Plot, Report, Section, Spoken, Table
+from evaluation.reporting.document import Example, Plot, Report, ReportSection, Spoken, Table
 from evaluation.reporting.given import Given, Named, read, read_calibration, read_simulation, read_specificity
 from evaluation.reporting.judge_sections import calibration_section, specificity_section
 from evaluation.reporting.page import page
@@ -89,11 +89,11 @@ def report_of(ratings: list[Rating], of: list[Response] | None = None) -> Report
     return assemble(Given(responses=found, single=tuple(ratings), score=score_ratings(ratings, FEW)))
 
 
-def section(report: Report, begins: str) -> Section:
+def section(report: Report, begins: str) -> ReportSection:
     return next(one for one in report.sections if one.title.startswith(begins))
 
 
-def tables(found: Section) -> list[Table]:
+def tables(found: ReportSection) -> list[Table]:
     return [one.table if isinstance(one, Plot) else one for one in found.blocks if not isinstance(one, Example)]
 
 
@@ -351,7 +351,7 @@ def test_no_text_of_others_becomes_markup(first: str, second: str) -> None:
     """Whatever replies, names and verdicts hold, the page has no tag or attribute of theirs, and the table keeps its form."""
     side = Spoken(heading=first, asked=second, reply=first, citations=(second,), scores=(first,), verdicts=(second,))
     table = Table(caption=first, head=("name", second), rows=((first, second),))
-    found = Section(title=first, said=(second,), blocks=(table, Example(title=second, sides=(side,))))
+    found = ReportSection(title=first, said=(second,), blocks=(table, Example(title=second, sides=(side,))))
     report = Report(given=table, sections=(found,), left_out=(first,))
     read_back = harmless(page(report))
     assert {tag for tag, _ in read_back.found} == {tag for tag, _ in harmless(page(plain())).found}
@@ -364,7 +364,7 @@ def plain() -> Report:
     """The same report of harmless letters."""
     side = Spoken(heading="a", asked="a", reply="a", citations=("a",), scores=("a",), verdicts=("a",))
     table = Table(caption="a", head=("name", "a"), rows=(("a", "a"),))
-    found = Section(title="a", said=("a",), blocks=(table, Example(title="a", sides=(side,))))
+    found = ReportSection(title="a", said=("a",), blocks=(table, Example(title="a", sides=(side,))))
     return Report(given=table, sections=(found,), left_out=("a",))
 
 

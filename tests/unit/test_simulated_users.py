@@ -20,7 +20,7 @@ from engine.prompts import Prompts
 from engine.turn.engine import Engine
 from engine.types import Message, Role
 from evaluation.facilitating.journal import Journal
-from evaluation.facilitating.run_budget import Spending
+from evaluation.facilitating.run_budget import RunBudget
 from evaluation.simulating.design import SimulationDesign
 from evaluation.simulating.figures import figures
 from evaluation.simulating.personas import LEAST, Due, Persona, choose_personas
@@ -78,7 +78,7 @@ def held(folder: Path, engine: Engine, *personas: Persona, turns: int = 12, **gi
     player: Player = given.pop("player", ScriptPlayer())
     plan = SimulationDesign(personas=personas or (persona(),), arms=("configured",), turns=turns, player=player)
     with Journal(folder, plan, {"agents": "builtin"}) as journal:
-        given = {"spending": Spending(), "parallel": 2, **given}
+        given = {"spending": RunBudget(), "parallel": 2, **given}
         work = Simulation(engines={"configured": engine}, player=player, journal=journal, **given)
         return asyncio.run(work.go_on())
 
