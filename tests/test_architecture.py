@@ -59,6 +59,20 @@ ENGINE_ORDER = (
 # Built in parts, so that the very test that looks for them does not contain them.
 REGISTRIES = tuple(".".join(parts) for parts in (("pypi", "org"), ("pythonhosted", "org"), ("npmjs", "org")))
 INDEX_OPTION = re.compile(r"--(?:extra-)?index-url[= ]\S*://|^\s*index-url\s*=\s*\S*://", re.M)
+SOURCE = tuple(MAY_IMPORT)
+# Modules named by a gerund, because the field's own noun for the thing is one; the list does not grow beyond ten.
+GERUNDS = {
+    "adapters/conversation/incoming.py": "what comes in from a person, beside outgoing",
+    "adapters/conversation/outgoing.py": "what goes out to a person: an outgoing message",
+    "adapters/telegram_adapter/polling.py": "long polling, the Bot API's own word",
+    "engine/language/spelling.py": "the spelling of a word is a thing",
+    "engine/retrieval/embedding.py": "an embedding is a vector that stands for a text",
+    "evaluation/rating/blinding.py": "the blinding of raters, as in trials",
+    "evaluation/rating/scoring.py": "the scoring of an instrument, as in psychometrics",
+    "evaluation/tone_training.py": "the training of a model, run by its name",
+    "evaluation/urgency_training.py": "the training of a model, run by its name",
+    "kb_tools/lint/finding.py": "a finding of a linter is a thing",
+}
 SKIPPED = {"__pycache__", "build", "dist", "node_modules"}
 
 
@@ -285,6 +299,23 @@ def test_platform_modules_are_not_named_like_the_library_they_wrap() -> None:
     """No module of the adapters has the name of a library or of a standard module."""
     libraries = {"telegram", "discord", "web", "starlette", "openai", *sys.stdlib_module_names}
     assert {path.stem for path in files_of("adapters")} & libraries == set()
+
+
+def test_one_name_is_one_thing() -> None:
+    """One name, one thing: no top-level class name stands twice in the source."""
+    places: dict[str, list[str]] = {}
+    for path in files_of(*SOURCE):
+        for node in parsed(path).body:
+            if isinstance(node, ast.ClassDef):
+                places.setdefault(node.name, []).append(place(path, node.lineno))
+    assert {name: found for name, found in places.items() if len(found) > 1} == {}
+
+
+def test_a_module_is_a_noun() -> None:
+    """A module is a noun: at most ten are named by a gerund, each of them the field's own noun."""
+    found = {str(path.relative_to(ROOT)) for path in files_of(*SOURCE) if path.stem.endswith("ing")}
+    assert found == GERUNDS.keys()
+    assert len(GERUNDS) <= 10
 
 
 def text_files() -> Iterator[Path]:
