@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from engine.agent.builtin import QuotingAgent
+    from engine.agent.kinds import HEADS as KIND_HEADS
+    from engine.agent.kinds import MessageKind, MessageKinds
     from engine.agent.llm import AGENT_GIVEN, LlmAgent
     from engine.agent.passages import PassageRanking
     from engine.agent.protocol import Agent, AgentTask
@@ -54,10 +56,13 @@ if TYPE_CHECKING:
     from engine.knowledge.belongings import belongs, picture_kind, texts_of
     from engine.knowledge.dangers import DANGERS_FILE, Dangers, HowFast, KnownDanger, conflicting_dangers, read_dangers
     from engine.knowledge.directives import DirectiveKind, danger_lines
+    from engine.knowledge.lay_questions import LayQuestions, SectionQuestions, read_lay_questions
+    from engine.knowledge.lay_questions import languages_of as question_languages
     from engine.knowledge.reference import Reference
-    from engine.knowledge.section import Stretch, stretches
+    from engine.knowledge.section import Audience, Section, Stretch, stretches
     from engine.knowledge.sheet import Sheet, sheet_of
     from engine.knowledge.source import Passage, Source, assemble
+    from engine.language.centroids import Centroids, LabelledText
     from engine.language.features import Features
     from engine.language.heads import FORMAT, Description, Head, LinearHeads
     from engine.language.letters import words as head_words
@@ -93,6 +98,9 @@ if TYPE_CHECKING:
     from engine.retrieval.protocol import Hit, Retriever
     from engine.retrieval.scorer import Component
     from engine.retrieval.search import Explanation, PartExplanation, Search
+    from engine.retrieval.sections import EVIDENCE as SECTION_EVIDENCE
+    from engine.retrieval.sections import SectionHit, SectionSearch, SectionsFound
+    from engine.retrieval.sections import evidence_of_fit as section_confidence
     from engine.rules import RuleBook
     from engine.settings import AssistantSettings, Budget, Limits, ModelSettings, Price, Reflection, Strict
     from engine.stakes import Stakes
@@ -137,6 +145,7 @@ if TYPE_CHECKING:
     from engine.urgency.classifier import UrgencyClassifier, said_before
     from engine.urgency.danger import ASK_AGAIN_AFTER
     from engine.urgency.llm import URGENCY_GIVEN, LlmUrgency
+    from engine.urgency.person import about_another
     from engine.urgency.protocol import FastLayer, UrgencyLayer
     from engine.urgency.referral import (
         CountryContacts,
@@ -177,11 +186,13 @@ __all__ = [
     "FORMAT",
     "HEADS",
     "JUDGE_GIVEN",
+    "KIND_HEADS",
     "MEDIA_LIST",
     "NEED_GIVEN",
     "REFINER_GIVEN",
     "RELEVANCE_GIVEN",
     "ROLE_AND_TONE",
+    "SECTION_EVIDENCE",
     "SOURCE_FIDELITY",
     "STOP_WORDS",
     "TONE",
@@ -193,6 +204,7 @@ __all__ = [
     "AgentTask",
     "Assistant",
     "AssistantSettings",
+    "Audience",
     "Basis",
     "Budget",
     "BuiltinRefiner",
@@ -201,6 +213,7 @@ __all__ = [
     "BuiltinUnsupportedClaims",
     "CafiError",
     "Case",
+    "Centroids",
     "ChatModel",
     "Completion",
     "Component",
@@ -240,6 +253,8 @@ __all__ = [
     "KnowledgeBase",
     "KnowledgeBaseError",
     "KnownDanger",
+    "LabelledText",
+    "LayQuestions",
     "LayerResult",
     "Ledger",
     "Limits",
@@ -255,6 +270,8 @@ __all__ = [
     "MediaEntry",
     "Medium",
     "Message",
+    "MessageKind",
+    "MessageKinds",
     "ModelCall",
     "ModelDeclined",
     "ModelError",
@@ -294,6 +311,11 @@ __all__ = [
     "SealBroken",
     "Search",
     "SearchCompleteness",
+    "Section",
+    "SectionHit",
+    "SectionQuestions",
+    "SectionSearch",
+    "SectionsFound",
     "SentencePurpose",
     "Sheet",
     "Source",
@@ -322,6 +344,7 @@ __all__ = [
     "Wish",
     "WordRelevance",
     "WordVectors",
+    "about_another",
     "active_after",
     "applicable",
     "assemble",
@@ -346,7 +369,9 @@ __all__ = [
     "parse_yaml",
     "picture_kind",
     "private_sentences",
+    "question_languages",
     "read_dangers",
+    "read_lay_questions",
     "read_manifest",
     "read_reply",
     "read_text",
@@ -355,6 +380,7 @@ __all__ = [
     "referral_warnings",
     "said_before",
     "scan_knowledge",
+    "section_confidence",
     "sentences",
     "sheet_of",
     "squash",

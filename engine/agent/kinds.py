@@ -1,0 +1,58 @@
+"""What kind of message it is: asking, telling, thanks and greetings, or a question about the service.
+
+Linear heads over words and parts of words in five languages, learnt from labelled messages (`python -m evaluation.kind_training`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from engine.language.heads import LinearHeads
+from engine.language.letters import words
+from engine.types import Message, Role
+
+HEADS = ("asks", "tells", "social", "service")
+"""One a kind of message."""
+EARLIER = 2
+"""So many of the person's messages before this one are read with it."""
+_LENGTH = 4000  # characters of a message that are read
+
+
+class MessageKind(StrEnum):
+    """What somebody does with a message."""
+
+    ASKS = "asks"
+    TELLS = "tells"
+    SOCIAL = "social"
+    SERVICE = "service"
+
+
+@dataclass(frozen=True)
+class MessageKinds:
+    """Weighs a message against each kind. Nothing of it is kept."""
+
+    heads: LinearHeads
+
+    @classmethod
+    def load(cls, path: Path) -> MessageKinds:
+        """Read a weights file; raises ConfigurationError naming it if it is missing or broken."""
+        return cls(LinearHeads.load(path, HEADS, trained_by="evaluation.kind_training"))
+
+    @classmethod
+    def parse(cls, content: bytes) -> MessageKinds:
+        """Read the content of a weights file; raises ValueError where it is not whole."""
+        return cls(LinearHeads.parse(content, HEADS))
+
+    def sums(self, message: str, earlier: Sequence[Message] = ()) -> dict[str, float]:
+        """The sum of every head."""
+        said = [one.content[:_LENGTH] for one in earlier if one.role is Role.USER][-EARLIER:]
+        before = self.heads.features.before(words("\n".join(said)))
+        return self.heads.sums(words(message[:_LENGTH]), HEADS, before)
+
+    def of(self, message: str, earlier: Sequence[Message] = ()) -> MessageKind:
+        """The likeliest kind."""
+        sums = self.sums(message, earlier)
+        return max(MessageKind, key=lambda one: sums[one.value])
