@@ -16,8 +16,7 @@ from typing import Annotated, BinaryIO, cast
 
 from pydantic import ConfigDict, Field, TypeAdapter, with_config
 
-from engine import ConfigurationError, Decision, Review, read_text
-from engine import Usage
+from engine import ConfigurationError, Decision, Review, Usage, read_text
 from evaluation.forms import parsed_line
 
 VERSION = 1
