@@ -92,7 +92,8 @@ bench: $(DEV_READY) ## the benchmarks
 calibrate: $(DEV_READY) ## the judges against their bars, from recordings
 	@$(BIN)/cafi eval calibrate --replay evaluation/data/recordings --bars evaluation/data/bars.yaml $(ARGS)
 
-pages: $(DEV_READY) ## the parts of docs that are written from the knowledge bases and from docstrings
+pages: $(DEV_READY) ## the parts of docs that are written from settings, commands, docstrings and knowledge bases
+	@$(BIN)/python -m bots.reference_pages docs/reference
 	@$(BIN)/python -m bots.engine_page docs/reference/engine.md
 	@$(BIN)/cafi kb facts --page docs/facts.md >/dev/null
 	@$(BIN)/cafi kb facts --kb knowledge_base/sleep --page docs/facts.md >/dev/null

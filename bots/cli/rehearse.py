@@ -11,7 +11,8 @@ import typer
 from bots.options import AgentsOption, Config, Kb, application, failing_calmly
 
 rehearse_app = typer.Typer(
-    no_args_is_help=True, help="Practise on this computer: the real bot, a stand-in for the platform."
+    no_args_is_help=True,
+    help="Practise on this computer: the real bot, a stand-in for the platform. Needs the extra `rehearsal`.",
 )
 
 
