@@ -45,7 +45,7 @@ async def test_room_is_kept_for_a_picture_that_comes_late(visit: Visiting) -> No
         await anna.page.locator("figure img").evaluate("one => { one.scrollIntoView(); return one.decode(); }")
         assert await anna.page.evaluate(_PLACE, below) == place
         arrived.clear()
-        await anna.page.goto(f"{anna.address}/sources/schizophrenia/causes", wait_until="commit")
+        await anna.page.goto(f"{anna.address}/sources/schizophrenia/causes", wait_until="domcontentloaded")
         await anna.page.wait_for_selector("figure img")
     arrived.set()
 
