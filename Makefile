@@ -92,12 +92,14 @@ bench: $(DEV_READY) ## the benchmarks
 calibrate: $(DEV_READY) ## the judges against their bars, from recordings
 	@$(BIN)/cafi eval calibrate --replay evaluation/data/recordings --bars evaluation/data/bars.yaml $(ARGS)
 
-pages: $(DEV_READY) ## the parts of docs that are written from the knowledge bases and from docstrings
+pages: $(DEV_READY) ## the parts of docs that are written from settings, commands, docstrings and knowledge bases
+	@$(BIN)/python -m bots.reference_pages docs/reference
 	@$(BIN)/python -m bots.engine_page docs/reference/engine.md
+	@$(BIN)/python -m benchmarks.path --page docs/architecture.md
 	@$(BIN)/cafi kb facts --page docs/facts.md >/dev/null
 	@$(BIN)/cafi kb facts --kb knowledge_base/sleep --page docs/facts.md >/dev/null
-	@$(BIN)/cafi kb coverage --html docs/coverage.html --page docs/knowledge-base.md | tail -1
-	@$(BIN)/cafi kb coverage --kb knowledge_base/sleep --html docs/coverage_sleep.html --page docs/knowledge-base.md | tail -1
+	@$(BIN)/cafi kb coverage --page docs/knowledge-base.md | tail -1
+	@$(BIN)/cafi kb coverage --kb knowledge_base/sleep --page docs/knowledge-base.md | tail -1
 
 # A .venv whose folder was moved, or whose Python is gone, no longer starts: then everything is made anew.
 ifneq ($(wildcard $(VENV_READY)),)

@@ -7,16 +7,13 @@ import logging
 import signal
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from bots.chats import Chats
 from bots.compose import Application
 from bots.logs import set_up_log
 from bots.process import privately, settle, without_core_dumps
 from engine import ConfigurationError, StorageError
-
-if TYPE_CHECKING:
-    pass
 
 TIDY_SECONDS = 60.0
 SWEEP_EVERY = 10

@@ -22,36 +22,77 @@ Agents = Literal["auto", "builtin", "llm"]
 class CrisisSettings(Strict):
     """Which country's contacts are shown where the person has not said."""
 
-    country: str = "international"
-    language: str = "en"
+    country: str = Field(default="international", description="a file in `config/crisis/`; a person can choose another")
+    language: str = Field(default="en", description="of the crisis texts: `en`, `nb`, `de`, `es`, `fr`")
 
 
 class StorageSettings(Strict):
     """Where state is kept."""
 
-    url: str = Field(default="sqlite:///var/cafi.db", description="SQLite or PostgreSQL, as SQLAlchemy writes it")
-    busy_seconds: float = Field(default=10, ge=0, le=600, description="SQLite waits so long for another program")
+    url: str = Field(
+        default="sqlite:///var/cafi.db",
+        description=(
+            "the database with chats, waiting messages and counts: `sqlite:///FILE` or `postgresql+psycopg://…`"
+        ),
+    )
+    busy_seconds: float = Field(default=10, ge=0, le=600, description="SQLite waits so long for another program's lock")
 
 
 class SessionSettings(Strict):
     """What is kept of chats, for how long, and how much one chat may ask."""
 
-    secret: SecretStr | None = Field(default=None, description="64 hexadecimal digits; in place of the file")
-    former_secrets: tuple[SecretStr, ...] = ()
-    secret_file: Path | None = Field(default=None, description="else in the account's configuration folder")
-    inbox_key_file: Path = Path("var") / "inbox.key"
-    idle_hours: int = Field(default=24, ge=1, le=24 * 30)
-    messages_a_minute: int = Field(default=12, ge=1)
-    waiting_messages: int = Field(default=5, ge=1)
-    slow_after_seconds: float = Field(default=8.0, gt=0)
+    secret: SecretStr | None = Field(
+        default=None, description="in place of the file: 64 hexadecimal digits (`openssl rand -hex 32`)"
+    )
+    former_secrets: tuple[SecretStr, ...] = Field(
+        default=(),
+        description="beside a `secret` that was changed: those before it; older phrases of 32 characters are taken too",
+    )
+    secret_file: Path | None = Field(
+        default=None,
+        description=(
+            "made on the first start, one for each database; where not set, `~/.config/cafi/NAME.json` "
+            "([Telegram](../howto/telegram.md#secrets))"
+        ),
+    )
+    inbox_key_file: Path = Field(
+        default=Path("var") / "inbox.key",
+        description="made on the first start; the key of messages that wait. Each database needs its own",
+    )
+    idle_hours: int = Field(
+        default=24, ge=1, le=24 * 30, description="after so long without a message a chat is erased"
+    )
+    messages_a_minute: int = Field(default=12, ge=1, description="what one chat may send")
+    waiting_messages: int = Field(default=5, ge=1, description="how many messages of one chat may wait")
+    slow_after_seconds: float = Field(
+        default=8.0, gt=0, description="after so long a chat is told that it takes longer"
+    )
 
 
 class SpendingSettings(Strict):
     """What the whole bot may spend on language models, a day and at the same time; beyond a day's limit it quotes."""
 
-    tokens_a_day: int | None = Field(default=None, ge=1)
-    cost_a_day: float | None = Field(default=None, gt=0, description="in the currency of prices.yaml")
-    turns_at_once: int = Field(default=50, ge=1, description="with a language model; further ones wait in order")
+    tokens_a_day: int | None = Field(
+        default=None,
+        ge=1,
+        description=(
+            "what the whole bot may spend a day (UTC). Where a model is used, `cafi check` asks for this or "
+            "`cost_a_day`"
+        ),
+    )
+    cost_a_day: float | None = Field(
+        default=None,
+        gt=0,
+        description="the same in the currency of `config/prices.yaml`; counts only with a price there for each model",
+    )
+    turns_at_once: int = Field(
+        default=50,
+        ge=1,
+        description=(
+            "turns with a model; further ones wait in the order they came, and are told after "
+            "`sessions.slow_after_seconds`. The crisis referral needs no place"
+        ),
+    )
 
 
 _WEBHOOK_SECRET = re.compile(r"[A-Za-z0-9_-]{24,256}")
@@ -60,13 +101,23 @@ _WEBHOOK_SECRET = re.compile(r"[A-Za-z0-9_-]{24,256}")
 class TelegramSettings(Strict):
     """The Telegram bot. With `webhook_url`, Telegram brings updates there; without, we ask for them."""
 
-    token: SecretStr | None = None
-    base_url: str = Field(default="", description="of another Bot API server, ending in /bot")
-    webhook_url: str = Field(default="", pattern=r"^(https://\S+)?$")
-    webhook_secret: SecretStr | None = None
-    webhook_host: str = "127.0.0.1"
-    webhook_port: int = Field(default=8081, ge=1, le=65535)
-    deliveries: int = Field(default=1, ge=1, le=30, description="answers sent at the same time")
+    token: SecretStr | None = Field(
+        default=None, description="from @BotFather; with it, `cafi run` starts the Telegram bot"
+    )
+    base_url: str = Field(
+        default="", description="of another Bot API server, ending in `/bot`; Telegram's where not set"
+    )
+    webhook_url: str = Field(
+        default="", pattern=r"^(https://\S+)?$", description="the public https address that Telegram brings updates to"
+    )
+    webhook_secret: SecretStr | None = Field(
+        default=None, description="what Telegram sends along: 24 to 256 letters, digits, `_` or `-`"
+    )
+    webhook_host: str = Field(default="127.0.0.1", description="where the webhook is served")
+    webhook_port: int = Field(default=8081, ge=1, le=65535, description="and the port there")
+    deliveries: int = Field(
+        default=1, ge=1, le=30, description="answers on their way at the same time; as many may come twice after a kill"
+    )
 
     @field_validator("webhook_secret")
     @classmethod
@@ -83,40 +134,97 @@ class TelegramSettings(Strict):
 class DiscordSettings(Strict):
     """The Discord bot. Ids are Discord's numbers (*Copy Channel ID*)."""
 
-    token: SecretStr | None = None
-    application_id: int | None = Field(
-        default=None, description="as in the developer portal; Discord tells it otherwise"
+    token: SecretStr | None = Field(
+        default=None,
+        description=(
+            "from the developer portal; with it, `cafi run` starts the Discord bot ([Discord](../howto/discord.md))"
+        ),
     )
-    channels: tuple[int, ...] = Field(default=(), description="channels or categories it answers in; none: all it sees")
-    mode: Literal["thread", "reply", "ephemeral"] = "thread"
-    listen: bool = Field(default=False, description="read every message in `channels`, not only mentions")
-    others_in_threads: bool = Field(default=True, description="answer others in a question thread who mention the bot")
-    moderators_channel: int | None = None
-    moderator_roles: tuple[int, ...] = ()
-    crisis_notes: bool = Field(default=False, description="tell moderators that somebody was shown where help is")
-    deliveries: int = Field(default=8, ge=1, le=50, description="answers sent at the same time")
-    backfill: int = Field(default=50, ge=0, le=100, description="messages a channel looked through after a restart")
+    application_id: int | None = Field(default=None, description="not needed: Discord tells it")
+    channels: tuple[int, ...] = Field(
+        default=(), description="ids of the channels or categories it answers in; none: all it sees"
+    )
+    mode: Literal["thread", "reply", "ephemeral"] = Field(
+        default="thread",
+        description=(
+            "where questions are answered: `thread` (one a question), `reply`, `ephemeral` (the asker alone sees it)"
+        ),
+    )
+    listen: bool = Field(
+        default=False, description="answer every message in `channels`, not only mentions; needs Message Content Intent"
+    )
+    others_in_threads: bool = Field(
+        default=True, description="answer others in somebody's question thread, when they mention the bot"
+    )
+    moderators_channel: int | None = Field(
+        default=None, description="id of a private channel: missing rights are named there"
+    )
+    moderator_roles: tuple[int, ...] = Field(default=(), description="ids of the roles that moderate")
+    crisis_notes: bool = Field(
+        default=False,
+        description=(
+            "tell the moderators' channel how often help was shown: a sum, once an hour at most, an hour or two later"
+        ),
+    )
+    deliveries: int = Field(
+        default=8, ge=1, le=50, description="answers on their way at the same time; as many may come twice after a kill"
+    )
+    backfill: int = Field(
+        default=50,
+        ge=0,
+        le=100,
+        description="messages of each channel looked through for missed mentions after a start",
+    )
 
 
 class ModerationSettings(Strict):
     """What moderators of the Discord bot begin with; the place and the roles are in `discord`."""
 
-    mode: Literal["open", "flagged", "all"] = Field(default="open", description="until moderators choose another")
-    review_minutes: int = Field(default=60, ge=1, le=24 * 60, description="how long a reply waits for a moderator")
-    reviews: int = Field(default=50, ge=1, description="how many replies wait for a moderator at a time")
+    mode: Literal["open", "flagged", "all"] = Field(
+        default="open", description="which replies wait for a moderator until moderators choose another mode"
+    )
+    review_minutes: int = Field(
+        default=60, ge=1, le=24 * 60, description="how long a reply waits; then it is erased and the asker is told"
+    )
+    reviews: int = Field(
+        default=50,
+        ge=1,
+        description="how many replies wait at a time; whoever asks beyond that is asked to come back later",
+    )
     reviews_a_member: int = Field(default=3, ge=1, description="how many of them one member has asked for")
-    member_roles: tuple[int, ...] = Field(default=(), description="who is answered; none: everybody")
-    audit_days: int = Field(default=365, ge=1, description="how long it is kept what moderators did")
-    file: Path = Field(default=Path("var") / "standing.json", description="where a pause is found after a restart")
+    member_roles: tuple[int, ...] = Field(
+        default=(), description="ids of the roles whose members are answered in the channels; none: everybody"
+    )
+    audit_days: int = Field(
+        default=365, ge=1, description="how long it is kept what moderators did and, sealed, what they posted"
+    )
+    file: Path = Field(
+        default=Path("var") / "standing.json",
+        description=(
+            "mode, pause and blocked topics, beside the database: a pause is found there when the database is away"
+        ),
+    )
 
 
 class FeedbackSettings(Strict):
     """Whether people are asked how useful the answers are, and where the counts go."""
 
-    enabled: bool = True
-    sinks: tuple[Literal["database", "webhook"], ...] = ("database",)
-    webhook_url: str | None = None
-    webhook_secret: SecretStr | None = Field(default=None, min_length=16)
+    enabled: bool = Field(
+        default=True,
+        description=(
+            "ask people how useful the answers are; the questions, and how rarely: `config/feedback.yaml` ([how "
+            "to](../howto/feedback.md))"
+        ),
+    )
+    sinks: tuple[Literal["database", "webhook"], ...] = Field(
+        default=("database",), description="where their answers go; none: nowhere"
+    )
+    webhook_url: str | None = Field(
+        default=None, description="an `https` address, or `http` on the same machine; needed by the sink `webhook`"
+    )
+    webhook_secret: SecretStr | None = Field(
+        default=None, min_length=16, description="what events are signed with; never printed or logged"
+    )
 
     @model_validator(mode="after")
     def _whole(self) -> FeedbackSettings:
@@ -128,7 +236,7 @@ class FeedbackSettings(Strict):
 class TerminalSettings(Strict):
     """`cafi chat`."""
 
-    consent: bool = Field(default=False, description="ask for consent first, as the other platforms do")
+    consent: bool = Field(default=False, description="`cafi chat` asks for consent first, as the other platforms do")
 
 
 class CafiSettings(BaseSettings):
@@ -143,13 +251,27 @@ class CafiSettings(BaseSettings):
         hide_input_in_errors=True,  # it may be a key
     )
 
-    agents: Agents = "auto"
-    assistant: str = "schizophrenia"
-    assistants: tuple[str, ...] = ("schizophrenia", "sleep")
-    knowledge_base: Path | None = None
-    config_folder: Path = data_root() / "config"
-    prompts_folder: Path = data_root() / "prompts"
-    cache_folder: Path = Path("var") / "cache"
+    agents: Agents = Field(
+        default="auto", description="who answers and judges; `auto`: language models where a key or an address is set"
+    )
+    assistant: str = Field(default="schizophrenia", description="the assistant a new conversation begins with")
+    assistants: tuple[str, ...] = Field(
+        default=("schizophrenia", "sleep"), description="those that run; each is `config/assistants/NAME.yaml`"
+    )
+    knowledge_base: Path | None = Field(
+        default=None, description="a folder in place of the default assistant's knowledge base (as `--kb`)"
+    )
+    config_folder: Path = Field(
+        default=data_root() / "config",
+        description="where rules, texts and contacts are read from; the shipped one where not set",
+    )
+    prompts_folder: Path = Field(
+        default=data_root() / "prompts", description="where prompts are read from; the shipped one where not set"
+    )
+    cache_folder: Path = Field(
+        default=Path("var") / "cache",
+        description="where vectors of sources are kept (`models.embeddings`); may be deleted at any time",
+    )
     models: ModelSettings = ModelSettings()
     budget: Budget = Budget()
     crisis: CrisisSettings = CrisisSettings()
@@ -161,7 +283,9 @@ class CafiSettings(BaseSettings):
     discord: DiscordSettings = DiscordSettings()
     terminal: TerminalSettings = TerminalSettings()
     moderation: ModerationSettings = ModerationSettings()
-    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(
+        default="INFO", description="no level logs what people write"
+    )
     feedback: FeedbackSettings = FeedbackSettings()
     parallel: int = Field(default=8, ge=1, description="cases measured at the same time by `cafi eval`")
 

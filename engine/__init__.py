@@ -141,6 +141,7 @@ if TYPE_CHECKING:
         Wish,
         worst,
     )
+    from engine.urgency.classifier import EARLIER as URGENCY_EARLIER
     from engine.urgency.classifier import HEADS as URGENCY_HEADS
     from engine.urgency.classifier import UrgencyClassifier, said_before
     from engine.urgency.danger import ASK_AGAIN_AFTER
@@ -197,6 +198,7 @@ __all__ = [
     "STOP_WORDS",
     "TONE",
     "UNSUPPORTED_CLAIMS",
+    "URGENCY_EARLIER",
     "URGENCY_GIVEN",
     "URGENCY_HEADS",
     "ActiveSource",

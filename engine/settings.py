@@ -19,19 +19,43 @@ class Strict(BaseModel):
 class ModelSettings(Strict):
     """How to reach the language models. `provider: openai` covers every OpenAI-compatible server."""
 
-    provider: Literal["openai", "azure"] = "openai"
-    base_url: str | None = None
-    api_key: SecretStr | None = None
-    azure_api_version: str = "2024-10-21"
-    large: str = "gpt-4.1"
-    small: str = "gpt-4.1-mini"
+    provider: Literal["openai", "azure"] = Field(
+        default="openai", description="`openai` covers every compatible server"
+    )
+    base_url: str | None = Field(default=None, description="the server's address, with `/v1` where it has that")
+    api_key: SecretStr | None = Field(
+        default=None,
+        description="never printed or logged; `OPENAI_API_KEY` serves where neither key nor address is set",
+    )
+    azure_api_version: str = Field(default="2024-10-21", description="for Azure only")
+    large: str = Field(
+        default="gpt-4.1", description="the model (Azure: deployment) of agent, chief judges and refiner"
+    )
+    small: str = Field(
+        default="gpt-4.1-mini", description="the model (Azure: deployment) of preliminary judges and urgency"
+    )
     roles: dict[str, str] = Field(default_factory=dict, description="model name by role, over the tier's")
-    embeddings: str | None = Field(default=None, min_length=1, description="model that the search compares texts by")
-    structured_output: Literal["auto", "json_schema", "json_object", "prompt"] = "auto"
-    timeout_seconds: float = Field(default=30.0, gt=0)
-    retries: int = Field(default=2, ge=0, le=8)
-    temperature: float | None = None
-    seed: int | None = Field(default=None, description="asks the provider to repeat itself, where it can")
+    embeddings: str | None = Field(
+        default=None,
+        min_length=1,
+        description=(
+            "embedding model (Azure: deployment) for the search; without it words and the vectors that came with "
+            "CAFI decide"
+        ),
+    )
+    structured_output: Literal["auto", "json_schema", "json_object", "prompt"] = Field(
+        default="auto", description="`auto` tries the others in this order"
+    )
+    timeout_seconds: float = Field(default=30.0, gt=0, description="of one attempt")
+    retries: int = Field(default=2, ge=0, le=8, description="further attempts after time-outs, 429 and 5xx")
+    temperature: float | None = Field(default=None, description="the provider's default where not set")
+    seed: int | None = Field(
+        default=None,
+        description=(
+            "a number sent with every request, for providers that can then repeat themselves; left out where one "
+            "refuses it"
+        ),
+    )
     store: bool = Field(default=False, description="let the provider keep a log of requests")
 
     def name_for(self, role: str, tier: Tier) -> str:
@@ -40,11 +64,15 @@ class ModelSettings(Strict):
 
 
 class Budget(Strict):
-    """What one turn may spend: model calls, seconds of wall time, tokens in and out together."""
+    """What one turn may spend: model calls, seconds of wall time, tokens. Then the built-in agents finish it."""
 
-    calls: int = Field(default=14, ge=1)
-    seconds: float = Field(default=60.0, gt=0)
-    tokens: int = Field(default=60_000, ge=1)
+    calls: int = Field(
+        default=14,
+        ge=1,
+        description="model calls; 18 is enough for an assistant with all of `reflection`",
+    )
+    seconds: float = Field(default=60.0, gt=0, description="of wall time")
+    tokens: int = Field(default=60_000, ge=1, description="in and out together")
 
 
 class Price(Strict):
@@ -58,22 +86,29 @@ class Price(Strict):
 class Limits(Strict):
     """Lengths and counts of a turn. Characters unless the name says otherwise."""
 
-    message_characters: int = Field(default=4000, ge=100)
-    reply_characters: int = Field(default=1800, ge=200)
-    history_tokens: int = Field(default=2000, ge=200)
-    prefetch_sources: int = Field(default=2, ge=1, le=4)
-    window_sources: int = Field(default=4, ge=1, le=8)
-    idle_replies: int = Field(default=2, ge=1)
-    source_requests: int = Field(default=2, ge=0, le=4)
-    check_retries: int = Field(default=1, ge=0, le=3)
-    clean_replies: int = Field(default=2, ge=1)
-    urgency_seconds: float = Field(default=12.0, gt=0)
+    message_characters: int = Field(default=4000, ge=100, description="a longer message is cut")
+    reply_characters: int = Field(default=1800, ge=200, description="a longer draft is sent back")
+    history_tokens: int = Field(default=2000, ge=200, description="of the conversation that are remembered")
+    prefetch_sources: int = Field(
+        default=2,
+        ge=1,
+        le=4,
+        description="found by the search before the agent's first call; one more where a message has several questions",
+    )
+    window_sources: int = Field(default=4, ge=1, le=8, description="in the agent's context at most")
+    idle_replies: int = Field(
+        default=2, ge=1, description="a source that so many replies have not cited leaves the context"
+    )
+    source_requests: int = Field(default=2, ge=0, le=4, description="sources that the agent may ask for by name")
+    check_retries: int = Field(default=1, ge=0, le=3, description="further drafts after one that fails a check by code")
+    clean_replies: int = Field(default=2, ge=1, description="a reminder fades after so many replies without objection")
+    urgency_seconds: float = Field(default=12.0, gt=0, description="how long the urgency judge is waited for")
 
 
 class Handoff(Strict):
     """Another assistant this one may offer, and when."""
 
-    to: str
+    to: str = Field(description="its id")
     name: str = Field(description="how the person is told about it, e.g. 'the sleep assistant'")
     when: str = Field(description="one sentence for the agent")
     terms: tuple[str, ...] = Field(default=(), description="words that make the built-in agent offer it")
@@ -86,17 +121,27 @@ Reflection = Literal["needed", "relevant", "complete"]
 class AssistantSettings(Strict):
     """An assistant: a persona with its prompts, rules and knowledge base."""
 
-    id: str = Field(pattern=r"^[a-z0-9_]+$")
-    name: str
-    audience: str
-    condition: str
-    knowledge_base: Path
-    rules: tuple[str, ...]
-    texts: str = "en"
-    welcome: str
-    topics: tuple[str, ...] = ()
+    id: str = Field(pattern=r"^[a-z0-9_]+$", description="as in `assistants`")
+    name: str = Field(description="what it is called")
+    audience: str = Field(description="whom it is for")
+    condition: str = Field(description="what it is about")
+    knowledge_base: Path = Field(description="folder, relative to the repository")
+    rules: tuple[str, ...] = Field(description="files of `config/rules/`")
+    texts: str = Field(default="en", description="language of the fixed texts, a file of `config/texts/`")
+    welcome: str = Field(description="its first words")
+    topics: tuple[str, ...] = Field(default=(), description="what it tells people it can speak about")
     limits: Limits = Limits()
-    context: Literal["selected", "whole"] = "selected"
+    context: Literal["selected", "whole"] = Field(
+        default="selected",
+        description="`selected`: candidates for each turn; `whole`: every source in the static first message",
+    )
     handoffs: tuple[Handoff, ...] = ()
     models: dict[str, str] = Field(default_factory=dict, description="model name by role, for this assistant")
-    reflection: tuple[Reflection, ...] = Field(default=(), description="what a turn asks itself about its retrieval")
+    reflection: tuple[Reflection, ...] = Field(
+        default=(),
+        description=(
+            "is a search called for (`needed`); do the candidates fit, else one more search (`relevant`); is every "
+            "question answered, else one more draft (`complete`). Each is a call to the small model "
+            "([figures](../simulated-users.md))"
+        ),
+    )

@@ -8,6 +8,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+from pydantic import SecretStr
+
 from adapters.discord_adapter.adapter import DiscordBot
 from adapters.discord_adapter.moderation_gate import ModerationGate
 from adapters.moderation.moderation import Moderation
@@ -46,7 +48,7 @@ class Community:
             "moderators_channel": self.mods.id,
             "moderator_roles": (self.role.id,),
         }
-        chosen = DiscordSettings(token=self.fake.token, **{**plain, **discord})
+        chosen = DiscordSettings(token=SecretStr(self.fake.token), **{**plain, **discord})
         given = ModerationSettings(file=folder / "standing.json", **moderation)
         chats = chats_in(folder, model, discord=chosen, moderation=given)
         if self.sources:

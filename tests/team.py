@@ -83,13 +83,14 @@ def scripted(script: Script, *, latency: float = 0.0) -> ScriptedModel:
 
 
 def _default(prompt: Prompt) -> ScriptedAnswer:
-    return {
+    answers: Mapping[str, ScriptedAnswer] = {
         "draft": CITED,
         "verdict": ACCEPT,
         "chief_verdict": CHIEF_ACCEPT,
         "refined": REFINED,
         "urgency": CALM,
-    }[prompt.schema_name]
+    }
+    return answers[prompt.schema_name]
 
 
 def knowledge_folder(folder: Path, **files: str) -> Path:

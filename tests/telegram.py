@@ -8,10 +8,13 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+from pydantic import SecretStr
+
 from adapters.conversation.feedback_port import FeedbackPort
 from adapters.telegram_adapter.adapter import TelegramBot
+from adapters.web_adapter.settings import WebSettings
 from bots.chats import Chats
-from bots.settings import SessionSettings, StorageSettings, TelegramSettings, WebSettings
+from bots.settings import SessionSettings, StorageSettings, TelegramSettings
 from bots.telegram import telegram
 from engine.models.scripted import ScriptedModel
 from rehearsal.telegram_world import Shown, TelegramPerson
@@ -56,7 +59,7 @@ async def running(
     **settings: Any,
 ) -> AsyncIterator[TelegramBot]:
     """The bot, until the end of the block."""
-    chosen = TelegramSettings(token=fake.token, base_url=fake.base_url, **(telegram_settings or {}))
+    chosen = TelegramSettings(token=SecretStr(fake.token), base_url=fake.base_url, **(telegram_settings or {}))
     given = {} if real_feedback else {"feedback": feedback}
     chats = chats_in(folder, model, given=given, telegram=chosen, **settings)
     async with chats.application.closing:

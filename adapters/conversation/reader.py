@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import count
 
-from engine import Conversation, Role, Urgency
+from engine import URGENCY_EARLIER, Conversation, Role, Urgency
 
 AT_ONCE = 400
 """Characters, with those of the earlier messages that are read along; so few hold up nobody."""
@@ -21,7 +21,6 @@ SOON_SECONDS = 0.15
 """So long a text that will not be answered may wait."""
 PLACES = 32
 """Texts that may wait for the thread. Beyond, nothing that will not be answered is read: its writer gets the contacts."""
-_READ_ALONG = 6
 
 Reading = Callable[[Conversation, str], Urgency]
 
@@ -29,7 +28,7 @@ Reading = Callable[[Conversation, str], Urgency]
 def weight(conversation: Conversation, message: str) -> int:
     """How many characters are read for one message: its own, and those of the messages it may go on from."""
     said = [len(one.content) for one in conversation.messages if one.role is Role.USER]
-    return len(message) + sum(said[-_READ_ALONG:])
+    return len(message) + sum(said[-URGENCY_EARLIER:])
 
 
 @dataclass(order=True)

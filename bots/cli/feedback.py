@@ -33,7 +33,9 @@ def report(
     config: Config = None,
     as_json: Json = False,
 ) -> None:
-    """Show shares with 95 % intervals, by option, week, source and decision. Numbers under five are not told.
+    """Show shares with 95 % intervals, by option, week, source, decision and platform.
+
+    Numbers under five are not told, nor is the week that is running.
 
     Example: cafi feedback report --weeks 12 --html report.html
     """

@@ -17,7 +17,11 @@ if TYPE_CHECKING:
 
 Page = Annotated[
     Path | None,
-    typer.Option("--page", help="Write it into the part of this Markdown page that is marked for it.", metavar="FILE"),
+    typer.Option(
+        "--page",
+        help="Write it between `<!-- written: FOLDER -->` and `<!-- end: FOLDER -->` of this Markdown page.",
+        metavar="FILE",
+    ),
 ]
 
 kb_app = typer.Typer(no_args_is_help=True, help="Check, search and show a knowledge base.")
@@ -26,6 +30,8 @@ kb_app = typer.Typer(no_args_is_help=True, help="Check, search and show a knowle
 @kb_app.command()
 def lint(config: Config = None, kb: Kb = None, agents: AgentsOption = None, as_json: Json = False) -> None:
     """List the faults of a knowledge base with file and line; exit 1 when one is an error.
+
+    Thresholds stand in config/kb_lint.yaml.
 
     Example: cafi kb lint --kb knowledge_base/sleep
     """
@@ -204,6 +210,8 @@ def import_manual(
     as_json: Json = False,
 ) -> None:
     """Make draft sources of a manual, divided at its headings; with a model also summaries and questions.
+
+    Needs the extra `import`.
 
     Example: cafi kb import manual.pdf --to knowledge_base/my_manual
     """

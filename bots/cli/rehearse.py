@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
 from bots.options import AgentsOption, Config, Kb, application, failing_calmly
 
+if TYPE_CHECKING:
+    from bots.stage import BotStage
+
 rehearse_app = typer.Typer(
-    no_args_is_help=True, help="Practise on this computer: the real bot, a stand-in for the platform."
+    no_args_is_help=True,
+    help="Practise on this computer: the real bot, a stand-in for the platform. Needs the extra `rehearsal`.",
 )
 
 
@@ -21,17 +26,14 @@ def rehearse_telegram(config: Config = None, kb: Kb = None, agents: AgentsOption
 
     Example: cafi rehearse telegram
     """
-    with failing_calmly():
-        built = application(config, kb, agents)
-        from bots.logs import set_up_log
-        from bots.terminal import StandardTerminal
 
-        with _rehearsal_installed():
-            from bots.stage import BotStage
-            from rehearsal.telegram_rehearsal import TelegramRehearsal
-        set_up_log("WARNING")
-        stage = BotStage(settings=built.settings)
-        asyncio.run(TelegramRehearsal(begin=stage.telegram, terminal=StandardTerminal()).run())
+    def begin(stage: BotStage) -> Coroutine[None, None, None]:
+        from bots.terminal import StandardTerminal
+        from rehearsal.telegram_rehearsal import TelegramRehearsal
+
+        return TelegramRehearsal(begin=stage.telegram, terminal=StandardTerminal()).run()
+
+    _rehearse(begin, config, kb, agents)
 
 
 @rehearse_app.command("discord")
@@ -40,26 +42,31 @@ def rehearse_discord(config: Config = None, kb: Kb = None, agents: AgentsOption 
 
     Example: cafi rehearse discord
     """
+
+    def begin(stage: BotStage) -> Coroutine[None, None, None]:
+        from bots.terminal import StandardTerminal
+        from rehearsal.discord_rehearsal import DiscordRehearsal
+
+        return DiscordRehearsal(begin=stage.discord, terminal=StandardTerminal()).run()
+
+    _rehearse(begin, config, kb, agents)
+
+
+def _rehearse(
+    begin: Callable[[BotStage], Coroutine[None, None, None]], config: Path | None, kb: Path | None, agents: str | None
+) -> None:
     with failing_calmly():
         built = application(config, kb, agents)
         from bots.logs import set_up_log
-        from bots.terminal import StandardTerminal
+        from engine import ConfigurationError
 
-        with _rehearsal_installed():
+        try:
             from bots.stage import BotStage
-            from rehearsal.discord_rehearsal import DiscordRehearsal
+
+            rehearsal = begin(BotStage(settings=built.settings))
+        except ImportError as error:
+            raise ConfigurationError(
+                "What a rehearsal needs is not installed.", key="rehearse", remedy="Install cafi[rehearsal]."
+            ) from error
         set_up_log("WARNING")
-        stage = BotStage(settings=built.settings)
-        asyncio.run(DiscordRehearsal(begin=stage.discord, terminal=StandardTerminal()).run())
-
-
-@contextmanager
-def _rehearsal_installed() -> Iterator[None]:
-    from engine import ConfigurationError
-
-    try:
-        yield
-    except ImportError as error:
-        raise ConfigurationError(
-            "What a rehearsal needs is not installed.", key="rehearse", remedy="Install cafi[rehearsal]."
-        ) from error
+        asyncio.run(rehearsal)

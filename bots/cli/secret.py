@@ -28,6 +28,8 @@ secret_app = typer.Typer(
 def show(config: Config = None, as_json: Json = False) -> None:
     """List the secrets by their ids, and what lies under each. The secrets themselves are never shown.
 
+    Exit 1 where there is none yet.
+
     Example: cafi secret show
     """
     with failing_calmly():

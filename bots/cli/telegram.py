@@ -24,6 +24,8 @@ def _telegram() -> None:
 def setup(config: Config = None) -> None:
     """Set the bot's command menus and descriptions in every language there is. May be repeated at any time.
 
+    Then it shows the links to the bot, and what is left to set with @BotFather.
+
     Example: CAFI_TELEGRAM__TOKEN=... cafi telegram setup
     """
     from bots.options import application

@@ -57,7 +57,8 @@ def calibrate(
         Path | None, typer.Option(help="Fail where a judge is below its bar in this file.", metavar="FILE")
     ] = None,
     compare: Annotated[
-        Path | None, typer.Option(help="Variants of prompts and models in this file.", metavar="FILE")
+        Path | None,
+        typer.Option(help="Variants of prompts and models in this file, each against the first.", metavar="FILE"),
     ] = None,
     worst: Annotated[int, typer.Option(help="List so many of the worst cases.", min=0, metavar="N")] = 5,
     answered_by: Annotated[
@@ -69,6 +70,9 @@ def calibrate(
     as_json: Json = False,
 ) -> None:
     """How well does each judge decide by itself, at what cost, and has it become worse?
+
+    Sensitivity and specificity with 95 % intervals, tokens, latency, by rule, worst cases. With --bars exit 1 below a bar,
+    or where too many recorded answers are stale.
 
     Example: cafi eval calibrate --agents builtin
 

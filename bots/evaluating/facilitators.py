@@ -66,6 +66,8 @@ def facilitators(
 ) -> None:
     """Let facilitators press the chatbot out of its role, with the filter and without, and keep every verdict.
 
+    Goes on where it stopped; exit 1 while responses are missing.
+
     Example: cafi eval facilitators --roles study --queries 4 --arms on,off --out runs/first --agents builtin
     """
     from evaluation.facilitating.arms import choose_arms

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from evaluation.rating.raters import Rated
 
 rating_app = typer.Typer()
-rate_app = typer.Typer(help="Take filled sheets in, or let programs rate.")
+rate_app = typer.Typer()
 rating_app.add_typer(rate_app, name="rate")
 Into = Annotated[Path, typer.Option("--into", help="The ratings file, JSON Lines; made or added to.", metavar="FILE")]
 
@@ -76,7 +76,9 @@ def rate(
     kb: Kb = None,
     as_json: Json = False,
 ) -> None:
-    """Take filled sheets in (`rate import`), or let programs rate; their ratings are marked as theirs.
+    """Take filled sheets in (`rate import`), or let programs rate with the same rubric; their ratings are marked as theirs.
+
+    Goes on where it stopped; exit 1 where a response got no rating.
 
     Example: cafi eval rate --builtin --llm --transcripts runs/today --into ratings.jsonl
     """

@@ -41,6 +41,8 @@ def report(
 ) -> None:
     """One page with plots: arms by role, every score, judges, cost, agreement, and replies side by side.
 
+    It opens offline, and names what was not given.
+
     Example: cafi eval report --transcripts runs/first --ratings ratings.jsonl --out report.html --markdown report.md
     """
     from bots.output import write_page

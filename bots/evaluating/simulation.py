@@ -57,6 +57,8 @@ def simulate(
 ) -> None:
     """Let simulated users converse with the chatbot: how hard to read, how soon answered, referral where it is due.
 
+    Goes on where it stopped; exit 1 while messages are missing.
+
     Example: cafi eval simulate --personas all --turns 12 --out runs/personas --agents builtin
     """
     from evaluation.facilitating.journal import Journal

@@ -14,7 +14,7 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field
 
 from engine.exceptions import KnowledgeBaseError
-from engine.files import lines_of, read_text, read_yaml
+from engine.files import lines_of, parse_yaml, read_text
 from engine.knowledge.belongings import belongs
 from engine.knowledge.reference import Reference
 
@@ -118,10 +118,10 @@ def read_dangers(folder: Path) -> tuple[Dangers, list[KnowledgeBaseError]]:
     if not belongs(path, folder):
         return Dangers(), []
     try:
-        read = read_yaml(path, DangerFile, error=KnowledgeBaseError)
+        text = read_text(path, error=KnowledgeBaseError)
+        read = parse_yaml(text, DangerFile, path=path, error=KnowledgeBaseError)
     except KnowledgeBaseError as error:
         return Dangers(unreadable=True), [error]
-    text = read_text(path, error=KnowledgeBaseError)
     entries: dict[str, KnownDanger] = {}
     problems = []
     lines = lines_of(text, [("dangers", number, "id") for number in range(len(read.dangers))])

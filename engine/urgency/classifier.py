@@ -18,7 +18,7 @@ from engine.language.text import sentences
 from engine.types import Kind, LayerResult, Message, Role, UrgencyLevel
 
 EARLIER = 2
-"""So many of the person's messages before this one are read with it."""
+"""So many of the person's messages before this one are read with it; no other fast layer reads any."""
 HEADS = ("urgent", "medical", "delusional")
 """Does somebody need help now; is it about a body or a medicine; is a belief that may be part of psychosis stated as fact."""
 _LENGTH = 4000  # characters of a message that are read
