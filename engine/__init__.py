@@ -14,11 +14,13 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from engine.agent.builtin import QuotingAgent
+    from engine.agent.guide import Guide
     from engine.agent.kinds import HEADS as KIND_HEADS
     from engine.agent.kinds import MessageKind, MessageKinds
     from engine.agent.llm import AGENT_GIVEN, LlmAgent
     from engine.agent.passages import PassageRanking
     from engine.agent.protocol import Agent, AgentTask
+    from engine.agent.service import SERVICE, Service, ServiceAnswers
     from engine.agent.smalltalk import topic_list
     from engine.exceptions import (
         CafiError,
@@ -63,6 +65,7 @@ if TYPE_CHECKING:
     from engine.knowledge.sheet import Sheet, sheet_of
     from engine.knowledge.source import Passage, Source, assemble
     from engine.language.centroids import Centroids, LabelledText
+    from engine.language.detection import LanguageDetector
     from engine.language.features import Features
     from engine.language.heads import FORMAT, Description, Head, LinearHeads
     from engine.language.letters import words as head_words
@@ -104,7 +107,7 @@ if TYPE_CHECKING:
     from engine.rules import RuleBook
     from engine.settings import AssistantSettings, Budget, Limits, ModelSettings, Price, Reflection, Strict
     from engine.stakes import Stakes
-    from engine.texts import Texts, check_braces, named_in_braces
+    from engine.texts import GuideTexts, Texts, check_braces, named_in_braces
     from engine.turn.checks import private_sentences
     from engine.turn.conversation import active_after, conversation_from_json, conversation_to_json, messages_from
     from engine.turn.engine import Engine
@@ -125,6 +128,7 @@ if TYPE_CHECKING:
         LayerResult,
         Medium,
         Message,
+        Offer,
         Outcome,
         Reminder,
         Reply,
@@ -194,6 +198,7 @@ __all__ = [
     "RELEVANCE_GIVEN",
     "ROLE_AND_TONE",
     "SECTION_EVIDENCE",
+    "SERVICE",
     "SOURCE_FIDELITY",
     "STOP_WORDS",
     "TONE",
@@ -242,6 +247,8 @@ __all__ = [
     "Finish",
     "Floats",
     "Floor",
+    "Guide",
+    "GuideTexts",
     "HandoffOffer",
     "Head",
     "Help",
@@ -256,6 +263,7 @@ __all__ = [
     "KnowledgeBaseError",
     "KnownDanger",
     "LabelledText",
+    "LanguageDetector",
     "LayQuestions",
     "LayerResult",
     "Ledger",
@@ -281,6 +289,7 @@ __all__ = [
     "ModelOutputError",
     "ModelSettings",
     "ModelUnavailable",
+    "Offer",
     "OpenAIEmbedder",
     "OpenAIModel",
     "Outcome",
@@ -319,6 +328,8 @@ __all__ = [
     "SectionSearch",
     "SectionsFound",
     "SentencePurpose",
+    "Service",
+    "ServiceAnswers",
     "Sheet",
     "Source",
     "Stage",

@@ -23,7 +23,7 @@ from engine import section_confidence as confidence_of
 ROOT = Path(__file__).parents[1]
 DATA = ROOT / "evaluation" / "data"
 FOLDS = 5
-CONFIDENCE = ("share", "lead", "words", "meaning")
+CONFIDENCE = ("share", "meaning")
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 
 
@@ -43,7 +43,8 @@ def base() -> SectionSearch:
     """The search over the sections of the first knowledge base."""
     knowledge = KnowledgeBase.load(ROOT / "knowledge_base" / "schizophrenia")
     questions, problems = read_lay_questions(knowledge.folder, "en", knowledge.sources)
-    assert not problems
+    if problems:
+        raise problems[0]
     vectors = load_vectors(ROOT / "config" / "vectors" / "en.npz")
     return SectionSearch(knowledge=knowledge, questions=questions, vectors=vectors)
 
@@ -156,7 +157,7 @@ def _confidence(rows: Floats, scores: Floats) -> Floats:
     for row, score in zip(rows, scores, strict=True):
         order = np.argsort(-score, kind="stable")
         shares = np.exp(score - score.max())
-        found.append([confidence_of(row, shares / shares.sum(), order)[name] for name in CONFIDENCE])
+        found.append([confidence_of(row, shares / shares.sum(), int(order[0]))[name] for name in CONFIDENCE])
     return np.array(found)
 
 
@@ -221,12 +222,14 @@ def main() -> None:
     for least in (0.5, 0.55, 0.6, 0.65, 0.7, 0.75):
         sure = stated["RIGHT"] >= least
         print(
-            f"  sure at {least}: {sure.mean():.3f} of messages that ask, of these right {first[sure].mean() if sure.any() else 0:.3f}"
+            f"  sure at {least}: {sure.mean():.3f} of messages that ask,",
+            f"of these right {first[sure].mean() if sure.any() else 0:.3f}",
         )
     for least in (0.2, 0.3, 0.4):
         away = stated["NEAR"] < least
         print(
-            f"  nothing near below {least}: {away.mean():.3f}, of these had a section {some[away].mean() if away.any() else 0:.3f}"
+            f"  nothing near below {least}: {away.mean():.3f},",
+            f"of these had a section {some[away].mean() if away.any() else 0:.3f}",
         )
 
 

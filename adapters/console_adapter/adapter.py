@@ -26,7 +26,7 @@ from engine import Turn
 
 SITTER = ChatIdentity(platform="console", chat="here")
 """Whoever sits at the terminal."""
-_KNOWN = frozenset({*COMMANDS, "topic", "consent", "decline"})
+_KNOWN = frozenset({*COMMANDS, "topic", "section", "consent", "decline"})
 
 
 class Terminal(Protocol):

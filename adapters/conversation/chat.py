@@ -81,6 +81,7 @@ class Chat:
             "": turns.message,
             "ask": self._ask,
             "topic": turns.topic,
+            "section": turns.section,
             **dict.fromkeys(WISHES, turns.wish),
             "safe": turns.safe,
             "danger": turns.danger,

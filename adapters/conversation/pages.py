@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 
 from adapters.conversation.incoming import Incoming
 from adapters.conversation.origin import origin
-from adapters.conversation.outgoing import BUTTON_BYTES, Button, Outgoing, Outgoings, Rows
+from adapters.conversation.outgoing import BUTTON_BYTES, Button, Outgoing, Outgoings, Rows, section_code
 from adapters.conversation.privacy import ModeratorNotices, Platform, PrivacyFacts, what_is_kept, who_can_read
 from adapters.conversation.state import Answered, ChatState
 from adapters.conversation.texts import ChatTexts, Languages
-from engine import Assistant, Engine, Referral, Referrals, Role
+from engine import SERVICE, Assistant, Engine, Referral, Referrals, Role
 
 TOPICS_A_PAGE = 8
 COUNTRIES_A_PAGE = 20
@@ -109,6 +109,26 @@ class Pages:
         named = sources.get(code) or next((one for one in sources.values() if topic_code(one.id) == code), None)
         return "" if named is None else named.title
 
+    def section(self, state: ChatState, code: str) -> tuple[str, tuple[str, str]] | None:
+        """The question and the section that a button names; None for one that is not there (any more)."""
+        assistant, service = self.assistant(state), self.engine.service
+        if service is not None:
+            for subject, question in service.here(state.language or self.languages.default).offers.items():
+                if section_code(SERVICE, subject) == code:
+                    return question, (SERVICE, subject)
+        for source in assistant.knowledge.sources.values():
+            for section in source.sections:
+                if section_code(source.id, section.id) == code:
+                    return f"{source.title}: {section.heading}", (source.id, section.id)
+        return None
+
+    def live(self, state: ChatState, incoming: Incoming, subject: str) -> str:
+        """What is true here of a question about the service; empty where it is the same everywhere."""
+        said = self.texts(state)
+        if subject == "who_reads":
+            return who_can_read(self._facts(state), self.platform, said, private=incoming.private)
+        return self._kept(state, said) if subject == "memory" else ""
+
     async def source(self, state: ChatState, incoming: Incoming) -> Outgoings:
         """The passages that an answer comes from."""
         said, about = self.texts(state), state.answer(incoming.about)
@@ -189,19 +209,25 @@ class Pages:
     async def privacy(self, state: ChatState, incoming: Incoming) -> Outgoings:
         """What is kept, and for how long."""
         said = self.texts(state)
+        yield Outgoing(text=self._kept(state, said), title=said.privacy.title, private=True, state=state)
+
+    def _kept(self, state: ChatState, said: ChatTexts) -> str:
         lines = [what_is_kept(self.facts, said)]
         if self.moderators is not None and (kept := self.moderators.kept(state.language)):
             lines.append(f"- {kept}")
-        yield Outgoing(text="\n".join(lines), title=said.privacy.title, private=True, state=state)
+        return "\n".join(lines)
 
     async def whocanread(self, state: ChatState, incoming: Incoming) -> Outgoings:
         """Who can read this chat."""
-        said, facts = self.texts(state), self.facts
-        if self.moderators is not None:
-            notices = (self.moderators.reads(state.language), facts.moderators)
-            facts = replace(facts, moderators=" ".join(filter(None, notices)))
-        text = who_can_read(facts, self.platform, said, private=incoming.private)
+        said = self.texts(state)
+        text = who_can_read(self._facts(state), self.platform, said, private=incoming.private)
         yield Outgoing(text=text, title=said.whocanread.title, private=True, state=state)
+
+    def _facts(self, state: ChatState) -> PrivacyFacts:
+        if self.moderators is None:
+            return self.facts
+        notices = (self.moderators.reads(state.language), self.facts.moderators)
+        return replace(self.facts, moderators=" ".join(filter(None, notices)))
 
 
 def topic_code(source: str) -> str:

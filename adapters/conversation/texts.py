@@ -75,6 +75,8 @@ class ButtonTexts(Strict):
     unhelpful: str
     crisis: str
     topics: str
+    none_of_these: str
+    all_topics: str
     skip: str
     yes: str
     no: str

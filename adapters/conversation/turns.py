@@ -9,12 +9,13 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TypeAlias
 
 from adapters.conversation.daily_budget import DailyBudget
 from adapters.conversation.feedback_port import FeedbackPort, Poll
 from adapters.conversation.incoming import Incoming
-from adapters.conversation.outgoing import Button, Outgoing, Outgoings, Picture, Rows, only
+from adapters.conversation.outgoing import Button, Outgoing, Outgoings, Picture, Rows, only, section_code
 from adapters.conversation.pages import Pages
 from adapters.conversation.reader import Reader
 from adapters.conversation.state import ChatState
@@ -71,10 +72,19 @@ class Turns:
             return None
         return await self.referral_now(state, incoming.text)
 
-    async def turn(self, state: ChatState, message: str, *, wish: Wish = Wish.ANSWER, built_in: bool = False) -> Turn:
-        """The engine's turn for one message. `built_in`: no language model is asked."""
-        seen = await self.read(state, message) if wish is Wish.ANSWER else None
-        at_once = seen is not None and seen.level is UrgencyLevel.URGENT
+    async def turn(
+        self,
+        state: ChatState,
+        message: str,
+        *,
+        wish: Wish = Wish.ANSWER,
+        built_in: bool = False,
+        section: tuple[str, str] | None = None,
+        live: Callable[[str], str] | None = None,
+    ) -> Turn:
+        """The engine's turn for one message. `built_in`: no language model is asked; `section`: one that was tapped."""
+        seen = await self.read(state, message) if wish is Wish.ANSWER and section is None else None
+        at_once = section is not None or (seen is not None and seen.level is UrgencyLevel.URGENT)
         async with self._place(built_in=built_in or at_once):
             turn = await self.pages.engine.respond(
                 state.conversation,
@@ -82,6 +92,8 @@ class Turns:
                 wish=wish,
                 built_in=built_in,
                 seen=seen,
+                section=section,
+                live=live,
                 referral=self.pages.referral(state),
             )
         return self._counted(turn)
@@ -106,10 +118,20 @@ class Turns:
     # --- What people do ---------------------------------------------------------------------------------------------
 
     def message(self, state: ChatState, incoming: Incoming) -> Outgoings:
-        """Answer a message; who asks who can read this is told by the page for it, not by a model."""
-        if self.pages.assistant(state).texts.sayings.secrecy.fits(incoming.text):
-            return self.pages.whocanread(state, incoming)
-        return self._turn(state, incoming, lambda quoting: self.turn(state, incoming.text, built_in=quoting))
+        """Answer a message; what is asked of the service is told as it is here."""
+        live = partial(self.pages.live, state, incoming)
+        return self._turn(state, incoming, lambda quoting: self.turn(state, incoming.text, built_in=quoting, live=live))
+
+    def section(self, state: ChatState, incoming: Incoming) -> Outgoings:
+        """Answer a question that was tapped, from its own section; one that is gone is too old."""
+        found = self.pages.section(state, incoming.text)
+        if found is None:
+            return self._too_old(state)
+        question, section = found
+        live = partial(self.pages.live, state, incoming)
+        return self._turn(
+            state, incoming, lambda quoting: self.turn(state, question, built_in=quoting, section=section, live=live)
+        )
 
     def topic(self, state: ChatState, incoming: Incoming) -> Outgoings:
         """Answer what a topic's button or link stands for."""
@@ -186,8 +208,9 @@ class Turns:
         return await self.feedback.due(incoming.identity, state, state.language or self.pages.languages.default)
 
     def _buttons(self, said: ChatTexts, turn: Turn, number: int) -> Rows:
+        offered = offer_buttons(said, turn)
         if turn.review.outcome is Outcome.FIXED and not turn.reply.citations:
-            return ()
+            return offered
 
         def button(command: str, label: str, argument: str = "") -> Button:
             return Button(label=label, command=command, argument=argument, about=number)
@@ -205,7 +228,20 @@ class Turns:
         rows.append(tuple(rest))
         if self.feedback is not None and not turn.is_private:
             rows.append((button("thumb", labels.helpful, "yes"), button("thumb", labels.unhelpful, "no")))
-        return tuple(rows)
+        return (*offered, *rows)
+
+
+def offer_buttons(said: ChatTexts, turn: Turn) -> Rows:
+    """A row for each question that can be tapped; where none may be meant or nothing was near, one that leads to the topics."""
+    rows = [
+        (Button(label=one.question, command="section", argument=section_code(one.source, one.section)),)
+        for one in turn.offers
+    ]
+    if turn.lost:
+        rows.append((Button(label=said.buttons.all_topics, command="topics"),))
+    elif rows and not turn.reply.citations:
+        rows.append((Button(label=said.buttons.none_of_these, command="topics"),))
+    return tuple(rows)
 
 
 def safe_button(referral: Referral) -> Rows:

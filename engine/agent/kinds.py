@@ -1,6 +1,7 @@
 """What kind of message it is: asking, telling, thanks and greetings, or a question about the service.
 
-Linear heads over words and parts of words in five languages, learnt from labelled messages (`python -m evaluation.kind_training`).
+Linear heads over words and parts of words in five languages, learnt from labelled messages
+(`python -m evaluation.kind_training`).
 """
 
 from __future__ import annotations

@@ -20,6 +20,15 @@ LONGEST = 300
 """Words of a text that are read."""
 
 
+STEMMED = {"en": "english", "de": "german", "es": "spanish", "fr": "french", "nb": "norwegian"}
+"""Languages by code, as Snowball calls them."""
+
+
+def snowball(language: str) -> str:
+    """Snowball's name of a language; English for one that it does not know."""
+    return STEMMED.get(language, "english")
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LabelledText:
     """A text and the number of its label; `weight` is how much it counts beside others."""
@@ -74,7 +83,7 @@ class Centroids:
         values = values / norms[row] * weights[row]
         summed, where = np.unique(column * size + owners[row], return_inverse=True)
         values = np.bincount(where, weights=values, minlength=len(summed))
-        term, label = np.divmod(summed, size)
+        term_of, label = np.divmod(summed, size)
         lengths = np.sqrt(np.bincount(label, weights=values**2, minlength=size))
         means = None
         if vectors is not None:
@@ -86,7 +95,7 @@ class Centroids:
             language=language,
             places=places,
             rarity=rarity.astype(np.float32),
-            starts=np.searchsorted(term, np.arange(width + 1)),
+            starts=np.searchsorted(term_of, np.arange(width + 1)),
             labels=label,
             values=(values / np.maximum(lengths[label], 1e-9)).astype(np.float32),
             vectors=vectors,

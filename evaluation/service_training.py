@@ -1,0 +1,75 @@
+"""Fits when a message is a question about the service: `python -m evaluation.service_training`.
+
+On the questions of an author whose lines are not in `config/service`, and on natural messages in five languages.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+
+from engine import MessageKinds, Service
+from evaluation.kind_training import WEIGHTS, messages
+from evaluation.section_fusion import logistic
+
+ROOT = Path(__file__).parents[1]
+NAMES = ("best", "lead", "kind", "short")
+
+
+def main() -> None:
+    """Fit, and print what different thresholds do."""
+    service = Service.load(ROOT / "config" / "service", MessageKinds.load(WEIGHTS))
+    rows, right, wanted = [], [], []
+    path = ROOT / "evaluation" / "data" / "service" / "author_2.jsonl"
+    for line in path.read_text(encoding="utf-8").splitlines():
+        row = json.loads(line)
+        subject, evidence = service.evidence(row["text"], (), row["lang"])
+        rows.append([evidence[name] for name in NAMES])
+        right.append(subject == row["subject"] and subject != "other")
+        wanted.append(row["subject"])
+    natural: list[tuple[str, str]] = []
+    for one in messages():
+        if one.kind not in {"asks", "tells"} or len(one.author) != 2 or one.author in {"00", "11", "22", "33", "44"}:
+            continue
+        subject, evidence = service.evidence(one.text, one.before, "en")
+        rows.append([evidence[name] for name in NAMES])
+        right.append(False)
+        wanted.append("")
+        natural.append((one.text, subject))
+    values, came = np.array(rows), np.array(right)
+    model = logistic(values, came)
+    print("WEIGHTS", {name: round(float(value), 2) for name, value in zip(("base", *NAMES), model, strict=True)})
+    chances = 1 / (1 + np.exp(-(model[0] + values @ model[1:])))
+    asked = np.array([bool(one) for one in wanted])
+    for least in (0.4, 0.5, 0.6, 0.7, 0.8):
+        told = chances >= least
+        near = ~asked & (np.arange(len(asked)) < len(asked) - len(natural))
+        far = np.arange(len(asked)) >= len(asked) - len(natural)
+        print(
+            least,
+            "answered truly",
+            round(float((told & came)[asked].mean()), 3),
+            "with another subject",
+            round(float((told & ~came)[asked].mean()), 3),
+            "near misses answered",
+            round(float(told[near].mean()), 3),
+            "natural messages answered",
+            round(float(told[far].mean()), 4),
+            len(natural),
+        )
+    start = len(asked) - len(natural)
+    worst = sorted(range(start, len(asked)), key=lambda at: -chances[at])[:25]
+    for at in worst:
+        print(round(float(chances[at]), 2), natural[at - start])
+    print(
+        Counter(
+            one for one, there, known in zip(wanted, chances >= 0.6, came, strict=True) if one and not (there and known)
+        )
+    )
+
+
+if __name__ == "__main__":
+    main()
