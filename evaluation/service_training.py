@@ -31,6 +31,14 @@ def main() -> None:
         right.append(subject == row["subject"] and subject != "other")
         wanted.append(row["subject"])
     natural: list[tuple[str, str]] = []
+    for file in sorted((ROOT / "evaluation" / "data" / "lay_questions").glob("*_c.jsonl")):
+        for line in file.read_text(encoding="utf-8").splitlines():
+            text = json.loads(line)["question"]
+            subject, evidence = service.evidence(text, (), "en")
+            rows.append([evidence[name] for name in NAMES])
+            right.append(False)
+            wanted.append("")
+            natural.append((text, subject))
     for one in messages():
         if one.kind not in {"asks", "tells"} or not one.author.isdecimal():
             continue

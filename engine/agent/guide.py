@@ -24,7 +24,7 @@ from engine.urgency.person import about_another
 
 SURE = 0.6
 """From this chance on that the first section answers, it is quoted; of the natural messages so answered, 0.77 were right."""
-NEAR = 0.35
+NEAR = 0.3
 """Below this chance that one of the first four answers, nothing is offered."""
 REMARK_NEAR = 0.4
 """Somebody who asks nothing is offered something only from this chance on."""
