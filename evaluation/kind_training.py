@@ -37,22 +37,26 @@ class SortedMessage:
     before: tuple[Message, ...]
     kind: str
     author: str
+    lang: str = "en"
 
 
 def messages() -> Iterator[SortedMessage]:
     """All there is to learn from."""
     said: dict[str, list[str]] = {}
+    spoken: dict[str, str] = {}
     for path in sorted((DATA / "urgency" / "authors").glob("*.jsonl")):
         for line in path.read_text(encoding="utf-8").splitlines():
             row = json.loads(line)
             said[row["id"]] = [one["text"] for one in row["messages"]]
+            spoken[row["id"]] = row["lang"]
     for path in sorted((DATA / "sections").glob("*.jsonl")):
         for line in path.read_text(encoding="utf-8").splitlines():
             row = json.loads(line)
             conversation, _, at = row["id"].rpartition(".")
             earlier = tuple(Message(role=Role.USER, content=one) for one in said[conversation][: int(at)])
             text = said[conversation][int(at)]
-            yield SortedMessage(text, earlier, NAMES[row["kind"]], conversation.partition("-")[0])
+            author = conversation.partition("-")[0]
+            yield SortedMessage(text, earlier, NAMES[row["kind"]], author, spoken[conversation])
     for path in sorted((ROOT / "knowledge_base").glob("*/questions/*/*.md")):
         lines = [line[2:] for line in path.read_text(encoding="utf-8").splitlines() if line.startswith("- ")]
         for line in lines[:: EVERY.get(path.parent.name, 3)]:
@@ -71,7 +75,9 @@ def trained(rows: Sequence[SortedMessage], data: str = "") -> bytes:
     models = {}
     for name in KIND_HEADS:
         # Lay questions, many of them statements, only say what is not about the service.
-        chosen = np.array([at for at, one in enumerate(rows) if name in {"service", "social"} or not one.author.startswith("lay")])
+        chosen = np.array(
+            [at for at, one in enumerate(rows) if name in {"service", "social"} or not one.author.startswith("lay")]
+        )
         wanted = np.array([rows[at].kind == name for at in chosen])
         models[name] = fit(matrix[chosen], np.where(wanted, 1.0, -1.0), balanced(wanted), PENALTY)
     return packed(models, dict.fromkeys(KIND_HEADS, 0.0), {}, data, BITS)
