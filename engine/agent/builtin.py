@@ -83,12 +83,12 @@ class QuotingAgent:
     def _answer(self, task: AgentTask) -> Draft:
         """What a message wants: a section, one of several, a kind word, or nothing that the sources have."""
         understood = self.guide.understand(task.message, task.earlier, task.language)
-        asks = understood.kind is MessageKind.ASKS
+        asks = understood.kind in {MessageKind.ASKS, MessageKind.SERVICE}
         if task.urgency is not UrgencyLevel.NONE and not (asks and understood.sure):
             return Draft(reply=self.texts.distress, fixed=True)  # a passage would talk past somebody who tells
         if understood.kind is MessageKind.SERVICE:
             offers = self.guide.service.offers(task.message, task.language)
-            if offers:
+            if offers and self.guide.is_about_service(task.message, task.language):
                 return Draft(reply=self.guide.said(task.language).unsure, fixed=True, offers=offers)
         if understood.kind is MessageKind.SOCIAL and task.language == self.guide.own_language:
             return Draft(reply=self.texts.all_right, fixed=True)

@@ -105,6 +105,11 @@ class Guide:
         by_words, _ = self.search(language).centroids.likeness(message)
         return float(by_words.max(initial=0.0))
 
+    def is_about_service(self, message: str, language: str) -> bool:
+        """Whether a message is more like a question about the service than like any section."""
+        _, best = self.service.here(language).nearest(message)[0]
+        return best > self.likeness(message, language)
+
     def offers(self, hits: Sequence[SectionHit], language: str, most: int = OFFERED) -> tuple[Offer, ...]:
         """The questions that stand for sections, each once."""
         made = (self.offer(one.source, one.section, language) for one in hits)

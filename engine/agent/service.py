@@ -24,7 +24,7 @@ from engine.agent.kinds import MessageKind, MessageKinds
 from engine.exceptions import ConfigurationError
 from engine.files import read_text
 from engine.language.centroids import Centroids, LabelledText, snowball
-from engine.language.text import words
+from engine.language.text import sentences, words
 from engine.texts import braces
 from engine.types import Message, Offer
 
@@ -39,14 +39,17 @@ Live = Callable[[str], str]
 """What is true here of a subject; empty where nothing but the file's answer is to be said."""
 
 # Written by evaluation/service_training.py.
-SURE = 0.65
+SURE, SURE_OF_PART = 0.65, 0.75
+"""From these chances on a whole message, and one of its sentences, is taken for a question about the service."""
+PARTS = 6
+"""So many sentences of a message are read one by one."""
 WEIGHTS: Mapping[str, float] = {
-    "base": -2.43,
-    "best": -5.38,
-    "lead": 20.23,
-    "ahead": 3.19,
-    "kind": 0.93,
-    "short": -0.05,
+    "base": -2.76,
+    "best": -3.01,
+    "lead": 18.91,
+    "ahead": 5.43,
+    "kind": 0.89,
+    "short": 0.18,
 }
 
 
@@ -155,11 +158,25 @@ class Service:
         short = 1 / max(1, len(words(message)))
         return subject, {"best": best, "lead": best - second, "ahead": best - rival, "kind": kind, "short": short}
 
-    def subject(self, message: str, earlier: Sequence[Message], language: str, rival: float = 0.0) -> str:
-        """What of the service a message asks about, empty for nothing."""
-        subject, evidence = self.evidence(message, earlier, language, rival)
+    def subject(
+        self, message: str, earlier: Sequence[Message], language: str, rival: Callable[[str], float] = lambda text: 0.0
+    ) -> str:
+        """What of the service a message or one of its sentences asks about, empty for nothing.
+
+        `rival`: how like a text anything else is.
+        """
+        subject, chance = self._chance(message, earlier, language, rival(message))
+        if chance >= SURE:
+            return subject
+        parts = [one for one in sentences(message) if len(words(one)) > 1][:PARTS]
+        found = [self._chance(one, earlier, language, rival(one)) for one in parts]
+        asked = [one for one in found if one[0] not in SOCIAL and one[1] >= SURE_OF_PART]
+        return max(asked, key=lambda one: one[1])[0] if asked else ""
+
+    def _chance(self, text: str, earlier: Sequence[Message], language: str, rival: float) -> tuple[str, float]:
+        subject, evidence = self.evidence(text, earlier, language, rival)
         total = WEIGHTS["base"] + sum(WEIGHTS[name] * value for name, value in evidence.items())
-        return subject if subject != OTHER and 1 / (1 + np.exp(-total)) >= SURE else ""
+        return subject, 0.0 if subject == OTHER else float(1 / (1 + np.exp(-total)))
 
     def offers(self, message: str, language: str, most: int = 4) -> tuple[Offer, ...]:
         """The subjects nearest to a message, as questions on buttons."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -56,6 +57,11 @@ class Centroids:
     values: Floats
     vectors: WordVectors | None
     means: Floats | None
+
+    @cached_property
+    def strange(self) -> float:
+        """What an unknown word adds to the square of a text's length: as much as the rarest known one."""
+        return float(self.rarity.max(initial=1.0)) ** 2
 
     @classmethod
     def build(
@@ -112,6 +118,8 @@ class Centroids:
         for term, count in counted.items():
             place = self.places.get(term)
             if place is None:
+                # A word that nobody used here makes the text less like all of this; most pairs of words are new.
+                norm += 0.0 if " " in term else self.strange
                 continue
             weight = (1 + np.log(count)) * float(self.rarity[place])
             norm += weight * weight

@@ -24,6 +24,9 @@ LEAST = 4
 """With fewer words a message is read together with the one before it."""
 PLAIN = 0.6
 """With so large a share of everyday English words nobody else is asked."""
+SHORTEST = 2
+"""A single word is taken for one of the usual language."""
+OURS = frozenset({"en", "de", "es", "fr", "nb"})
 LONGEST = 400
 """Characters that are looked at."""
 _NORWEGIAN = {"no": "nb", "nn": "nb", "da": "nb", "sv": "nb"}
@@ -42,10 +45,17 @@ class LanguageDetector:
         if len(words(text)) < LEAST:
             text = f"{next((one.content for one in reversed(earlier) if one.role is Role.USER), '')}\n{message}"
         said = words(text[:LONGEST])
-        if len(said) < LEAST or (self.usual == "en" and _plainly_english(said)):
+        if len(said) < SHORTEST or (self.usual == "en" and _plainly_english(said)):
             return self.usual
+        if len(said) < LEAST:
+            return self._among_ours(text)
         code, chance = self._identifier.classify(text[:LONGEST])
         return _NORWEGIAN.get(code, str(code)) if chance >= SURE else self.usual
+
+    def _among_ours(self, text: str) -> str:
+        """Two or three words fit many languages; of those that we have, the likeliest."""
+        known = [(_NORWEGIAN.get(code, str(code)), chance) for code, chance in self._identifier.rank(text)]
+        return next((code for code, _ in known if code in OURS), self.usual)
 
     @cached_property
     def _identifier(self) -> LanguageIdentifier:

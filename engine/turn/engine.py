@@ -209,8 +209,12 @@ class Engine:
         if asked.section is not None:
             subject = asked.section[1] if asked.section[0] == SERVICE else ""
         else:
-            rival = assistant.guide.likeness(asked.text, asked.language) if assistant.guide is not None else 0.0
-            subject = self.service.subject(asked.text, conversation.messages, asked.language, rival)
+            guide, said = assistant.guide, (asked.text, conversation.messages, asked.language)
+            subject = (
+                self.service.subject(*said)
+                if guide is None
+                else self.service.subject(*said, lambda text: guide.likeness(text, asked.language))
+            )
         if subject not in self.service.here(asked.language).answers:
             return None
         put_in = {
