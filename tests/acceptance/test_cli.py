@@ -294,6 +294,11 @@ FAULTS: dict[str, tuple[Callable[[Path], None], str, int | None]] = {
         "knowledge_base/schizophrenia/causes.md",
         1,
     ),
+    "lay questions of no section": (
+        replaced("knowledge_base/schizophrenia/questions/de/causes.md", "\n## ", "\n## no_such_"),
+        "knowledge_base/schizophrenia/questions/de/causes.md",
+        1,
+    ),
     "prompt with an unknown variable": (
         replaced("prompts/urgency.md", "{{ message }}", "{{ mesage }}"),
         "prompts/urgency.md",
