@@ -345,13 +345,14 @@ class Application(Parts):
             decline=texts.decline.format(topics=topic_list(settings)),
         )
         return Team(
-            agent=QuotingAgent(knowledge=knowledge, texts=texts, ranking=ranking, guide=self._guide(knowledge)),
+            agent=QuotingAgent(knowledge=knowledge, texts=texts, ranking=ranking, guide=self.guide(knowledge)),
             chief=self._builtin_judges(),
             refiner=BuiltinRefiner(phrases=self.phrases, texts=disclaimer),
             built_in=True,
         )
 
-    def _guide(self, knowledge: KnowledgeBase) -> Guide:
+    def guide(self, knowledge: KnowledgeBase) -> Guide:
+        """What finds sections for the built-in agent."""
         english = knowledge.manifest.language.casefold().startswith("en")
         return Guide(
             knowledge=knowledge,

@@ -431,6 +431,19 @@ def test_eval_retrieval_has_the_documented_shape(tmp_path: Path) -> None:
     assert set(found["by_kind"]) == {"lay", "plain"}
 
 
+def test_eval_retrieval_measures_sections_where_rows_name_them(tmp_path: Path) -> None:
+    """Rows with a section get shares of what is right, sure, offered and declined, in JSON and as a table."""
+    row = {"id": "1", "question": FAULT, "relevant": ["causes"], "section": "causes#about", "kind": "lay"}
+    file = rows(tmp_path / "q.jsonl", row, {**row, "id": "2", "section": ""})
+    sections = document("eval", "retrieval", "--questions", file)["sections"]
+    shares = {"right_at_1", "right_at_4", "sure", "offered", "declined"}
+    assert set(sections) == {"n", "reliability"} | shares
+    assert set(sections["sure"]) == {"share", "right"}
+    assert [set(one) for one in sections["reliability"]] == [{"n", "stated", "came"}]
+    assert sections["n"] == 1
+    assert "sections › right_at_4" in cafi("eval", "retrieval", "--questions", file).stdout
+
+
 def test_eval_urgency_has_the_documented_shape(tmp_path: Path) -> None:
     """`eval urgency` gives counts and shares by label, category and language, and the ids that went wrong."""
     file = rows(
