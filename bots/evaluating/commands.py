@@ -159,7 +159,7 @@ def conversations(
     details: Details = False,
     as_json: Json = False,
 ) -> None:
-    """Hold whole conversations from a script and count how the filter decided; --details adds the transcripts.
+    """Hold whole conversations from a script and count what came of each turn; --details adds the transcripts.
 
     Example: cafi eval conversations --script evaluation/data/conversations.jsonl --agents builtin --json
     """

@@ -38,6 +38,8 @@ ASK_KEYS = {
     "reminders",
     "usage",
     "seconds",
+    "offers",
+    "language",
 }
 
 
@@ -442,6 +444,21 @@ def test_eval_retrieval_measures_sections_where_rows_name_them(tmp_path: Path) -
     assert [set(one) for one in sections["reliability"]] == [{"n", "stated", "came"}]
     assert sections["n"] == 1
     assert "sections › right_at_4" in cafi("eval", "retrieval", "--questions", file).stdout
+
+
+def test_eval_conversations_counts_what_turns_do_and_keeps_offers(tmp_path: Path) -> None:
+    """Quoted, offering, declining turns and those on the service are counted; the rows hold offers and language as `ask`."""
+    says = [FAULT, "are you a robot", "what is the capital of france?", "et moi, pourquoi ai-je cette maladie ?"]
+    file = rows(tmp_path / "c.jsonl", {"id": "1", "says": says})
+    found = document("eval", "conversations", "--script", file, "--agents", "builtin", "--details")
+    assert (found["conversations"], found["turns"]) == (1, 4)
+    turns = found["transcripts"][0]["turns"]
+    assert [one["language"] for one in turns] == ["en", "en", "en", "fr"]
+    assert found["offers"] == sum(bool(one["offers"]) for one in turns)
+    assert found["quoted"] == sum(bool(one["citations"]) for one in turns) >= 1
+    assert (found["declined"], found["service"]) == (1, 1)
+    assert {key for one in turns for offer in one["offers"] for key in offer} == {"question", "source", "section"}
+    assert "transcripts" not in document("eval", "conversations", "--script", file, "--agents", "builtin")
 
 
 def test_eval_urgency_has_the_documented_shape(tmp_path: Path) -> None:
