@@ -311,7 +311,8 @@ class Application(Parts):
         texts = Texts.load(self.settings.config_folder / "texts" / f"{settings.texts}.yaml")
         search = self.search(knowledge)
         ranking = PassageRanking(knowledge, search)
-        builtin = self._builtin_team(knowledge, ranking, settings, texts)
+        guide = self._guide(knowledge)
+        builtin = self._builtin_team(guide, ranking, settings, texts)
         phrases = PhraseNeed(texts=texts)
         reflections = Reflections(
             needed=phrases, relevant=WordRelevance(ranking=ranking), complete=SearchCompleteness(retriever=search)
@@ -328,6 +329,7 @@ class Application(Parts):
             texts=texts,
             teams=teams,
             embedded=self.embedded(knowledge),
+            guide=guide,
             private=private_sentences(*(rule.statement for rule in rules.rules), *self._instructions()),
         )
 
@@ -336,16 +338,18 @@ class Application(Parts):
         if self.chat_model is not None:
             yield from (template.instructions for template in self.prompts.templates.values())
 
-    def _builtin_team(
-        self, knowledge: KnowledgeBase, ranking: PassageRanking, settings: AssistantSettings, texts: Texts
-    ) -> Team:
+    def _builtin_team(self, guide: Guide, ranking: PassageRanking, settings: AssistantSettings, texts: Texts) -> Team:
         disclaimer = Disclaimer(
             admission=texts.admission,
             verification=texts.verification,
             decline=texts.decline.format(topics=topic_list(settings)),
         )
         return Team(
+<<<<<<< HEAD
             agent=QuotingAgent(knowledge=knowledge, texts=texts, ranking=ranking, guide=self.guide(knowledge)),
+=======
+            agent=QuotingAgent(knowledge=guide.knowledge, texts=texts, ranking=ranking, guide=guide),
+>>>>>>> guide
             chief=self._builtin_judges(),
             refiner=BuiltinRefiner(phrases=self.phrases, texts=disclaimer),
             built_in=True,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from engine.agent.guide import Guide
 from engine.agent.protocol import Agent
 from engine.judges.protocol import Judge
 from engine.knowledge.base import KnowledgeBase
@@ -50,3 +51,4 @@ class Assistant:
     teams: tuple[Team, ...]
     private: tuple[str, ...] = ()
     embedded: EmbeddedSources | None = None
+    guide: Guide | None = None
