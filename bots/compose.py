@@ -311,7 +311,7 @@ class Application(Parts):
         texts = Texts.load(self.settings.config_folder / "texts" / f"{settings.texts}.yaml")
         search = self.search(knowledge)
         ranking = PassageRanking(knowledge, search)
-        guide = self._guide(knowledge)
+        guide = self.guide(knowledge)
         builtin = self._builtin_team(guide, ranking, settings, texts)
         phrases = PhraseNeed(texts=texts)
         reflections = Reflections(
@@ -345,11 +345,7 @@ class Application(Parts):
             decline=texts.decline.format(topics=topic_list(settings)),
         )
         return Team(
-<<<<<<< HEAD
-            agent=QuotingAgent(knowledge=knowledge, texts=texts, ranking=ranking, guide=self.guide(knowledge)),
-=======
             agent=QuotingAgent(knowledge=guide.knowledge, texts=texts, ranking=ranking, guide=guide),
->>>>>>> guide
             chief=self._builtin_judges(),
             refiner=BuiltinRefiner(phrases=self.phrases, texts=disclaimer),
             built_in=True,

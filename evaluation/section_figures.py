@@ -8,17 +8,21 @@ from typing import Any
 
 import numpy as np
 
-from engine import Guide, clean
+from engine import Guide, SectionHit, clean
 
 SHOWN, FIFTHS = 4, 5
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FoundSections:
-    """What was found for one question: the sections, best first, whether they were sure or away, and the stated chance."""
+    """What was found for one question: the sections to be shown, best first, and whether they were sure or away.
+
+    `stated` is the chance that the search gives its own `first`, which is not shown to whom it does not speak to.
+    """
 
     wanted: str
     found: tuple[str, ...]
+    first: str
     sure: bool
     away: bool
     stated: float
@@ -29,9 +33,10 @@ class FoundSections:
         understood = guide.understand(clean(question).text, (), guide.own_language)
         return cls(
             wanted=wanted,
-            found=tuple(f"{hit.source.id}#{hit.section.id}" for hit in understood.hits[:SHOWN]),
+            found=tuple(map(_name, understood.hits[:SHOWN])),
+            first=next(map(_name, understood.found.hits), ""),
             sure=understood.sure is not None,
-            away=understood.away,
+            away=understood.away or not understood.hits,
             stated=understood.found.right,
         )
 
@@ -54,7 +59,7 @@ def section_figures(rows: Sequence[FoundSections]) -> dict[str, Any]:
         "sure": {"share": _share([one.sure for one in rows]), "right": _share([one.right for one in sure])},
         "offered": _share([not one.sure and not one.away for one in rows]),
         "declined": _share([not one.sure and one.away for one in rows]),
-        "reliability": reliability([one.stated for one in rows], [one.right for one in rows]),
+        "reliability": reliability([one.stated for one in rows], [one.first == one.wanted for one in rows]),
     }
 
 
@@ -71,6 +76,10 @@ def reliability(stated: Sequence[float], came: Sequence[bool]) -> list[dict[str,
         for fifth in fifths
         if len(fifth)
     ]
+
+
+def _name(hit: SectionHit) -> str:
+    return f"{hit.source.id}#{hit.section.id}"
 
 
 def _share(marks: Sequence[bool]) -> float | None:

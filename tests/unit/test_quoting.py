@@ -62,7 +62,7 @@ async def test_relatives_are_offered_what_is_written_for_them(
 async def test_a_belief_is_not_argued_with_but_those_around_somebody_are_answered(
     shipped: Engine, message: str, of_another: bool
 ) -> None:
-    """Who tells of a belief of their own gets no text on delusions, nor is offered one; who tells of another's is offered some."""
+    """Who tells of a belief of their own gets and is offered no text on delusions; who tells of another's is."""
     turn = await shipped.respond(shipped.start(), message)
     assert bool(turn.reply.citations or turn.offers) is of_another
 
