@@ -311,7 +311,7 @@ class Application(Parts):
         texts = Texts.load(self.settings.config_folder / "texts" / f"{settings.texts}.yaml")
         search = self.search(knowledge)
         ranking = PassageRanking(knowledge, search)
-        guide = self._guide(knowledge)
+        guide = self.guide(knowledge)
         builtin = self._builtin_team(guide, ranking, settings, texts)
         phrases = PhraseNeed(texts=texts)
         reflections = Reflections(
@@ -351,7 +351,8 @@ class Application(Parts):
             built_in=True,
         )
 
-    def _guide(self, knowledge: KnowledgeBase) -> Guide:
+    def guide(self, knowledge: KnowledgeBase) -> Guide:
+        """What finds sections for the built-in agent."""
         english = knowledge.manifest.language.casefold().startswith("en")
         return Guide(
             knowledge=knowledge,

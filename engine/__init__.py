@@ -58,7 +58,13 @@ if TYPE_CHECKING:
     from engine.knowledge.belongings import belongs, picture_kind, texts_of
     from engine.knowledge.dangers import DANGERS_FILE, Dangers, HowFast, KnownDanger, conflicting_dangers, read_dangers
     from engine.knowledge.directives import DirectiveKind, danger_lines
-    from engine.knowledge.lay_questions import LayQuestions, SectionQuestions, read_lay_questions
+    from engine.knowledge.lay_questions import (
+        LayQuestions,
+        SectionQuestions,
+        lay_question_faults,
+        questions_file,
+        read_lay_questions,
+    )
     from engine.knowledge.lay_questions import languages_of as question_languages
     from engine.knowledge.reference import Reference
     from engine.knowledge.section import Audience, Section, Stretch, stretches
@@ -372,6 +378,7 @@ __all__ = [
     "fold",
     "grade",
     "head_words",
+    "lay_question_faults",
     "line_of",
     "load_referrals",
     "load_vectors",
@@ -383,6 +390,7 @@ __all__ = [
     "picture_kind",
     "private_sentences",
     "question_languages",
+    "questions_file",
     "read_dangers",
     "read_lay_questions",
     "read_manifest",

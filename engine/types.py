@@ -239,7 +239,8 @@ class Offer:
 class Draft:
     """What the agent wants to say, before anyone has judged it.
 
-    `offers`: questions that can be tapped below it; `lost`: there is nothing near, so that topics are offered.
+    `offers`: questions that can be tapped below it; `lost`: there is nothing near, so that topics are offered; `service`: the
+    subject of the service that it tells of.
 
     `fixed`: a sentence of the house from `config/texts`, word for word. Only the built-in agent can say so; such a
     draft passes the code checks and needs no judge.
@@ -254,6 +255,7 @@ class Draft:
     fixed: bool = False
     offers: tuple[Offer, ...] = ()
     lost: bool = False
+    service: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -396,8 +398,8 @@ class Reply:
 class Turn:
     """One turn of conversation: the reply, the conversation after it, and how it came about.
 
-    `offers`: questions that can be tapped; `lost`: nothing was near, so that the topics are offered; `language`: that of the
-    message.
+    `offers`: questions that can be tapped; `lost`: nothing was near, so that the topics are offered; `service`: the subject of
+    the service that was asked about and told; `language`: that of the message.
     """
 
     reply: Reply
@@ -409,6 +411,7 @@ class Turn:
     help: Help = Help.NONE
     offers: tuple[Offer, ...] = ()
     lost: bool = False
+    service: str = ""
     language: str = "en"
 
     @property

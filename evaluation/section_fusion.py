@@ -19,6 +19,7 @@ from scipy.optimize import minimize
 from engine import SECTION_EVIDENCE as EVIDENCE
 from engine import KnowledgeBase, SectionSearch, about_another, load_vectors, read_lay_questions
 from engine import section_confidence as confidence_of
+from evaluation.section_figures import reliability
 
 ROOT = Path(__file__).parents[1]
 DATA = ROOT / "evaluation" / "data"
@@ -161,20 +162,6 @@ def _confidence(rows: Floats, scores: Floats) -> Floats:
     return np.array(found)
 
 
-def reliability(chances: Floats, came: Floats) -> list[dict[str, float]]:
-    """What was stated beside what came, in fifths of the stated chances."""
-    bins = []
-    for part in np.array_split(np.argsort(chances), 5):
-        bins.append(
-            {
-                "n": len(part),
-                "stated": round(float(chances[part].mean()), 3),
-                "came": round(float(came[part].mean()), 3),
-            }
-        )
-    return bins
-
-
 def main() -> None:
     """Fit, cross-validate by conversation, print."""
     search = base()
@@ -212,7 +199,7 @@ def main() -> None:
     for name, came in (("RIGHT", first), ("NEAR", some)):
         model = logistic(confidence, came)
         print(name, {key: round(float(value), 2) for key, value in zip(("base", *CONFIDENCE), model, strict=True)})
-        print("  reliability", json.dumps(reliability(stated[name], came)))
+        print("  reliability", json.dumps(reliability(stated[name].tolist(), came.tolist())))
     print(
         "natural messages that ask and have a section",
         int(has.sum()),

@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from engine.agent.guide import FURTHER, NEAR, REMARK_NEAR, Guide, Understood
+from engine.agent.guide import FURTHER, REMARK_NEAR, Guide, Understood
 from engine.agent.kinds import MessageKind
 from engine.agent.passages import PassageRanking, Quotation, already_shown
 from engine.agent.protocol import AgentTask
@@ -114,7 +114,7 @@ class QuotingAgent:
     def _offer(self, task: AgentTask, understood: Understood) -> Draft:
         """The questions that may have been meant, or that nothing is near."""
         said, handoff = self.guide.said(task.language), self._handoff(task)
-        offers = self.guide.offers(understood.hits, task.language) if understood.found.near >= NEAR else ()
+        offers = self.guide.offers(understood.hits, task.language) if not understood.away else ()
         if understood.service:
             own = self.guide.service.offers(task.message, task.language, most=2)
             offers = (*offers[: OFFERED - len(own)], *own)

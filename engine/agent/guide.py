@@ -50,6 +50,11 @@ class Understood:
         first = self.hits[0] if self.hits else None
         return first if first is not None and first is self.found.hits[0] and self.found.right >= SURE else None
 
+    @property
+    def away(self) -> bool:
+        """Whether nothing that was found is near enough to be offered."""
+        return self.found.near < NEAR
+
 
 @dataclass(frozen=True, kw_only=True)
 class Guide:

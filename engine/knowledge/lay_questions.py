@@ -17,7 +17,7 @@ from pathlib import Path
 
 from engine.exceptions import KnowledgeBaseError
 from engine.files import read_text
-from engine.knowledge.belongings import belongs
+from engine.knowledge.belongings import belongs, stranger
 from engine.knowledge.source import Source
 
 FOLDER = "questions"
@@ -27,10 +27,14 @@ LONGEST_OFFER = 70
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SectionQuestions:
-    """The question that offers a section, empty where nobody wrote one, and what people would type for it."""
+    """The question that offers a section, empty where nobody wrote one, and what people would type for it.
+
+    `place`: the line of the section in its file, 1-based.
+    """
 
     offer: str = ""
     lines: tuple[str, ...] = ()
+    place: int = 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,6 +55,25 @@ def languages_of(folder: Path) -> tuple[str, ...]:
     return tuple(sorted(one.name for one in (folder / FOLDER).glob("*") if one.is_dir()))
 
 
+def questions_file(folder: Path, language: str, source: str) -> Path:
+    """Where the lay questions of a source stand in a language."""
+    return folder / FOLDER / language / f"{source}.md"
+
+
+def lay_question_faults(folder: Path, sources: Mapping[str, Source]) -> list[KnowledgeBaseError]:
+    """Every problem of the lay questions of a knowledge base, in all languages."""
+    problems = [
+        KnowledgeBaseError(
+            "The questions are in no language.", file=path, line=1, remedy=f"Put the file into {FOLDER}/LANGUAGE/."
+        )
+        for path in sorted((folder / FOLDER).glob("*.md"))
+        if path.name.casefold() != "readme.md"
+    ]
+    for language in languages_of(folder):
+        problems += read_lay_questions(folder, language, sources)[1]
+    return problems
+
+
 def read_lay_questions(
     folder: Path, language: str, sources: Mapping[str, Source]
 ) -> tuple[LayQuestions, list[KnowledgeBaseError]]:
@@ -59,29 +82,33 @@ def read_lay_questions(
     titles: dict[str, str] = {}
     sections: dict[tuple[str, str], SectionQuestions] = {}
     for path in sorted((folder / FOLDER / language).glob("*.md")):
-        source = sources.get(path.stem)
-        if not belongs(path, folder):
+        text, problem = _text(path, folder, sources)
+        if problem is not None:
+            problems.append(problem)
+        if text is None:
             continue
-        if source is None:
-            problems.append(
-                KnowledgeBaseError(
-                    f"There is no source {path.stem!r}.",
-                    file=path,
-                    remedy="Name the file after a source, or remove it.",
-                )
-            )
-            continue
-        try:
-            text = read_text(path)
-        except KnowledgeBaseError as error:
-            problems.append(error)
-            continue
+        source = sources[path.stem]
         reading = _Reading(path, source, problems)
         for number, line in enumerate(text.split("\n"), start=1):
             reading.take(line.strip(), number)
         titles[source.id] = reading.title or source.title
         sections |= reading.found()
     return LayQuestions(language=language, titles=titles, sections=sections), problems
+
+
+def _text(path: Path, folder: Path, sources: Mapping[str, Source]) -> tuple[str | None, KnowledgeBaseError | None]:
+    """The text of a file of questions, or why there is none; neither where its source is there and itself at fault."""
+    if not belongs(path, folder):
+        return None, stranger(path, folder)
+    if path.stem not in sources:
+        if (folder / path.name).exists():
+            return None, None
+        remedy = "Name the file after a source, or remove it."
+        return None, KnowledgeBaseError(f"There is no source {path.stem!r}.", file=path, line=1, remedy=remedy)
+    try:
+        return read_text(path, error=KnowledgeBaseError), None
+    except KnowledgeBaseError as error:
+        return None, error
 
 
 @dataclass
@@ -95,6 +122,7 @@ class _Reading:
     section: str | None = None
     offers: dict[str, str] = field(default_factory=dict)
     lines: dict[str, dict[str, None]] = field(default_factory=dict)
+    places: dict[str, int] = field(default_factory=dict)
     _ids: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
@@ -128,6 +156,7 @@ class _Reading:
         else:
             self.section = section
             self.lines[section] = {}
+            self.places[section] = number
 
     def _offer(self, offer: str, number: int) -> None:
         if self.section in self.offers:
@@ -141,7 +170,8 @@ class _Reading:
         """What was read, by source and section."""
         for section, lines in self.lines.items():
             key = (self.source.id, section)
-            yield key, SectionQuestions(offer=self.offers.get(section, ""), lines=tuple(lines))
+            offer = self.offers.get(section, "")
+            yield key, SectionQuestions(offer=offer, lines=tuple(lines), place=self.places[section])
 
     def _say(self, problem: str, line: int, remedy: str | None = None) -> None:
         self.problems.append(KnowledgeBaseError(problem, file=self.path, line=line, remedy=remedy))

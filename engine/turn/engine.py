@@ -222,7 +222,8 @@ class Engine:
             "emergency": referral.emergency(),
             "contacts": referral.brief(),
         }
-        draft = Draft(reply=self.service.answer(subject, asked.language, live, put_in), fixed=True)
+        reply = self.service.answer(subject, asked.language, live, put_in)
+        draft = Draft(reply=reply, fixed=True, service=subject)
         fixed = Filtered(outcome=Outcome.FIXED, draft=draft, stages=())
         return Answer(filtered=fixed, team=assistant.teams[-1], in_context=())
 
@@ -448,6 +449,7 @@ class Engine:
             sources_in_context=answer.in_context,
             offers=draft.offers,
             lost=draft.lost,
+            service=draft.service,
         )
 
     def _fixed(
