@@ -311,7 +311,8 @@ class Application(Parts):
         texts = Texts.load(self.settings.config_folder / "texts" / f"{settings.texts}.yaml")
         search = self.search(knowledge)
         ranking = PassageRanking(knowledge, search)
-        builtin = self._builtin_team(knowledge, ranking, settings, texts)
+        guide = self._guide(knowledge)
+        builtin = self._builtin_team(guide, ranking, settings, texts)
         phrases = PhraseNeed(texts=texts)
         reflections = Reflections(
             needed=phrases, relevant=WordRelevance(ranking=ranking), complete=SearchCompleteness(retriever=search)
@@ -324,6 +325,7 @@ class Application(Parts):
         return Assistant(
             settings=settings,
             knowledge=knowledge,
+            guide=guide,
             retriever=search,
             texts=texts,
             teams=teams,
@@ -337,7 +339,7 @@ class Application(Parts):
             yield from (template.instructions for template in self.prompts.templates.values())
 
     def _builtin_team(
-        self, knowledge: KnowledgeBase, ranking: PassageRanking, settings: AssistantSettings, texts: Texts
+        self, guide: Guide, ranking: PassageRanking, settings: AssistantSettings, texts: Texts
     ) -> Team:
         disclaimer = Disclaimer(
             admission=texts.admission,
@@ -345,7 +347,7 @@ class Application(Parts):
             decline=texts.decline.format(topics=topic_list(settings)),
         )
         return Team(
-            agent=QuotingAgent(knowledge=knowledge, texts=texts, ranking=ranking, guide=self._guide(knowledge)),
+            agent=QuotingAgent(knowledge=guide.knowledge, texts=texts, ranking=ranking, guide=guide),
             chief=self._builtin_judges(),
             refiner=BuiltinRefiner(phrases=self.phrases, texts=disclaimer),
             built_in=True,
