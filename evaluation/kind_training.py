@@ -51,12 +51,12 @@ def messages() -> Iterator[SortedMessage]:
             earlier = tuple(Message(role=Role.USER, content=one) for one in said[conversation][: int(at)])
             text = said[conversation][int(at)]
             yield SortedMessage(text, earlier, NAMES[row["kind"]], conversation.partition("-")[0])
-    for path in sorted((DATA / "service").glob("author_1.jsonl")):
+    for path in sorted((DATA / "service").glob("author_[1345].jsonl")):
         for line in path.read_text(encoding="utf-8").splitlines():
             row = json.loads(line)
             kind = "social" if row["subject"] in {"thanks", "greeting"} else "service" if row["subject"] else ""
             if kind:
-                yield SortedMessage(row["text"], (), kind, str(fold_of(row["text"], "")) * 2)
+                yield SortedMessage(row["text"], (), kind, f"service {fold_of(row['text'], '')}")
 
 
 def trained(rows: Sequence[SortedMessage], data: str = "") -> bytes:
@@ -80,6 +80,14 @@ def main() -> None:
     confusion = Counter((one.kind, max(NAMES.values(), key=sums.__getitem__)) for one, sums in held)
     for kind in NAMES.values():
         print(kind, {other: confusion[kind, other] for other in NAMES.values()})
+    for margin in (0.0, 0.5, 1.0, 1.5, 2.0, 3.0):
+        taken = Counter(
+            one.kind
+            for one, sums in held
+            if one.author.isdecimal()
+            and sums["service"] >= margin + max(sums[name] for name in ("asks", "tells", "social"))
+        )
+        print("service ahead by", margin, dict(taken))
     digest = hashlib.sha256("\n".join(f"{one.kind} {one.text}" for one in rows).encode()).hexdigest()
     weights = trained(rows, digest)
     WEIGHTS.parent.mkdir(exist_ok=True)

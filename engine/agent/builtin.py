@@ -21,7 +21,7 @@ from engine.language.sayings import agrees
 from engine.language.text import fold, grade, sentences, squash
 from engine.models.ledger import Ledger
 from engine.retrieval.questions import split
-from engine.retrieval.sections import SectionHit
+from engine.retrieval.sections import OFFERED, SectionHit
 from engine.texts import Texts
 from engine.types import Basis, Draft, Message, Role, UrgencyLevel, Wish
 
@@ -114,8 +114,11 @@ class QuotingAgent:
     def _offer(self, task: AgentTask, understood: Understood) -> Draft:
         """The questions that may have been meant, or that nothing is near."""
         said, handoff = self.guide.said(task.language), self._handoff(task)
-        offers = self.guide.offers(understood.hits, task.language)
-        if understood.found.near < NEAR or not offers:
+        offers = self.guide.offers(understood.hits, task.language) if understood.found.near >= NEAR else ()
+        if understood.service:
+            own = self.guide.service.offers(task.message, task.language, most=2)
+            offers = (*offers[: OFFERED - len(own)], *own)
+        if not offers:
             return self._decline(task)
         cited = {source.id for source in self._cited(task)}
         first = understood.hits[0].source

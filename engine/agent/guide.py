@@ -24,9 +24,9 @@ from engine.urgency.person import about_another
 
 SURE = 0.6
 """From this chance on that the first section answers, it is quoted; of the natural messages so answered, 0.77 were right."""
-NEAR = 0.3
+NEAR = 0.35
 """Below this chance that one of the first four answers, nothing is offered."""
-REMARK_NEAR = 0.35
+REMARK_NEAR = 0.4
 """Somebody who asks nothing is offered something only from this chance on."""
 FURTHER = 3
 """So many further questions stand below an answer."""
@@ -34,9 +34,13 @@ FURTHER = 3
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Understood:
-    """What a message does, what was found for it, and what of that was not shown just before."""
+    """What a message does, what was found for it, and what of that was not shown just before.
+
+    `service`: it may as well be about the service.
+    """
 
     kind: MessageKind
+    service: bool
     found: SectionsFound
     hits: tuple[SectionHit, ...]
 
@@ -86,7 +90,8 @@ class Guide:
         found = self.search(language).find(message, before=before, another=another, most=2 * OFFERED)
         shown = [one.content for one in earlier if one.role is Role.ASSISTANT][-1:]
         fresh = tuple(one for one in found.hits if not _was_shown(one.source, one.section, shown))
-        return Understood(kind=self.kinds.of(message, earlier), found=found, hits=fresh)
+        kind, service = self.kinds.of(message, earlier)
+        return Understood(kind=kind, service=service, found=found, hits=fresh)
 
     def offers(self, hits: Sequence[SectionHit], language: str, most: int = OFFERED) -> tuple[Offer, ...]:
         """The questions that stand for sections, each once."""

@@ -19,6 +19,8 @@ HEADS = ("asks", "tells", "social", "service")
 """One a kind of message."""
 EARLIER = 2
 """So many of the person's messages before this one are read with it."""
+AHEAD = 1.5
+"""By so much a question about the service must lead: of natural messages about other things 4 % do, of those about it 43 %."""
 _LENGTH = 4000  # characters of a message that are read
 
 
@@ -53,7 +55,10 @@ class MessageKinds:
         before = self.heads.features.before(words("\n".join(said)))
         return self.heads.sums(words(message[:_LENGTH]), HEADS, before)
 
-    def of(self, message: str, earlier: Sequence[Message] = ()) -> MessageKind:
-        """The likeliest kind."""
+    def of(self, message: str, earlier: Sequence[Message] = ()) -> tuple[MessageKind, bool]:
+        """The likeliest kind, and whether it may as well be about the service."""
         sums = self.sums(message, earlier)
-        return max(MessageKind, key=lambda one: sums[one.value])
+        own = sums[MessageKind.SERVICE.value]
+        other = max((one for one in MessageKind if one is not MessageKind.SERVICE), key=lambda one: sums[one.value])
+        ahead = own - sums[other.value]
+        return (MessageKind.SERVICE if ahead >= AHEAD else other), ahead >= 0
