@@ -154,15 +154,17 @@ class Entries:
             text=message.content,
             lang=self._texts_of(assistant) if self.chat.pages.facts.provider is None else language,
             citations=self.cited(assistant, message.citations, message.content),
-            buttons=self._buttons(about, state) if about is not None and last and message.citations else (),
+            buttons=self._buttons(about, state, cites=bool(message.citations)) if about is not None and last else (),
         )
 
     def _is_referral(self, text: str, state: ChatState) -> bool:
         referral = self.chat.pages.referral(state)
         return text in referral.every_form()
 
-    def _buttons(self, about: Answered, state: ChatState) -> Rows:
+    def _buttons(self, about: Answered, state: ChatState, *, cites: bool) -> Rows:
         labels = self.chat.pages.texts(state).buttons
+        if not cites:  # questions may have been offered, which are not kept
+            return ((Button(label=labels.all_topics, command="topics"),),)
 
         def button(command: str, label: str, argument: str = "") -> Button:
             return Button(label=label, command=command, argument=argument, about=about.number)
