@@ -338,9 +338,7 @@ class Application(Parts):
         if self.chat_model is not None:
             yield from (template.instructions for template in self.prompts.templates.values())
 
-    def _builtin_team(
-        self, guide: Guide, ranking: PassageRanking, settings: AssistantSettings, texts: Texts
-    ) -> Team:
+    def _builtin_team(self, guide: Guide, ranking: PassageRanking, settings: AssistantSettings, texts: Texts) -> Team:
         disclaimer = Disclaimer(
             admission=texts.admission,
             verification=texts.verification,

@@ -47,12 +47,14 @@ def shelves(folder: Path, *, without: Iterable[str] = ()) -> Path:
     head = "".join(f"  {name}:\n    for: [self]\n    questions: []\n" for name in kept)
     body = "".join(f"\n## {heading} {{#{name}}}\n\n{text}\n" for name, (heading, text, _, _) in kept.items())
     alcohol = f"---\nid: alcohol\ntitle: Alcohol\nsummary: [beer, wine]\nsections:\n{head}---\n{body}"
+    knowledge_folder(folder)
     knowledge_folder(folder, alcohol=alcohol)
     (folder / "manifest.yaml").write_text(CATEGORIES, encoding="utf-8")
     asked = folder / "questions" / "en"
     asked.mkdir(parents=True, exist_ok=True)
     lines = [
-        f"## {name}\n> {offer}\n" + "".join(f"- {one}\n" for one in typed) for name, (_, _, offer, typed) in kept.items()
+        f"## {name}\n> {offer}\n" + "".join(f"- {one}\n" for one in typed)
+        for name, (_, _, offer, typed) in kept.items()
     ]
     (asked / "alcohol.md").write_text("# Alcohol\n" + "\n".join(lines), encoding="utf-8")
     return folder

@@ -20,6 +20,15 @@ _PAGE_DIGITS = 3
 _LONGEST_TOPIC = BUTTON_BYTES - len(Button(label="", command="topic").code()) - len(" ") - _PAGE_DIGITS
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TappedQuestion:
+    """A question that was tapped: its words, the section that answers it, the language it was offered in."""
+
+    words: str
+    section: tuple[str, str]
+    language: str
+
+
 @dataclass(frozen=True, kw_only=True)
 class Topics:
     """What can be chosen by buttons alone, in the chat's language where the knowledge base has it in that."""
@@ -53,26 +62,27 @@ class Topics:
         own = self._assistant(state).guide.own_language
         return category.title(self.language(state), own)
 
-    def section(self, state: ChatState, argument: str) -> tuple[str, tuple[str, str]] | None:
-        """The question and the section that a button names, in the language it was offered in; None for one that is gone."""
+    def section(self, state: ChatState, argument: str) -> TappedQuestion | None:
+        """The question that a button names; None for one whose section is not there (any more)."""
         code, _, offered = argument.partition(" ")
         language = self.languages.known(offered) or self.language(state)
         if self.engine.service is not None:
             for subject, question in self.engine.service.here(language).offers.items():
                 if section_code(SERVICE, subject) == code:
-                    return question, (SERVICE, subject)
+                    return TappedQuestion(words=question, section=(SERVICE, subject), language=language)
         assistant = self._assistant(state)
         for source in assistant.knowledge.sources.values():
             for one in source.sections:
                 if section_code(source.id, one.id) == code:
-                    return assistant.guide.offer(source, one, language).question, (source.id, one.id)
+                    words = assistant.guide.offer(source, one, language).question
+                    return TappedQuestion(words=words, section=(source.id, one.id), language=language)
         return None
 
     def named(self, state: ChatState, command: str, argument: str) -> str:
         """What a name of ours stands for, in words: a question or a title; empty for one that is not there (any more)."""
         if command == "section":
             found = self.section(state, argument)
-            return "" if found is None else found[0]
+            return "" if found is None else found.words
         if command == "category":
             category = self.category(state, argument)
             return "" if category is None else self.category_title(state, category)

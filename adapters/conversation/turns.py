@@ -20,7 +20,7 @@ from adapters.conversation.pages import Pages
 from adapters.conversation.reader import Reader
 from adapters.conversation.state import ChatState
 from adapters.conversation.texts import ChatTexts
-from adapters.conversation.topics import NAMING, section_button
+from adapters.conversation.topics import NAMING, TappedQuestion, section_button
 from adapters.storage.urgent_counts import UrgentCounts
 from engine import Basis, DangerAnswer, Help, Medium, Outcome, Referral, Turn, Urgency, UrgencyLevel, Wish
 
@@ -78,12 +78,11 @@ class Turns:
         *,
         wish: Wish = Wish.ANSWER,
         built_in: bool = False,
-        section: tuple[str, str] | None = None,
         live: Callable[[str], str] | None = None,
     ) -> Turn:
-        """The engine's turn for one message. `built_in`: no language model is asked; `section`: one that was tapped."""
-        seen = await self.read(state, message) if wish is Wish.ANSWER and section is None else None
-        at_once = section is not None or (seen is not None and seen.level is UrgencyLevel.URGENT)
+        """The engine's turn for one message. `built_in`: no language model is asked."""
+        seen = await self.read(state, message) if wish is Wish.ANSWER else None
+        at_once = seen is not None and seen.level is UrgencyLevel.URGENT
         async with self._place(built_in=built_in or at_once):
             turn = await self.pages.engine.respond(
                 state.conversation,
@@ -91,10 +90,21 @@ class Turns:
                 wish=wish,
                 built_in=built_in,
                 seen=seen,
-                section=section,
                 live=live,
                 referral=self.pages.referral(state),
             )
+        return self._counted(turn)
+
+    async def tapped(self, state: ChatState, question: TappedQuestion, live: Callable[[str], str]) -> Turn:
+        """The engine's turn for a question that was tapped; it is answered by quotation, so it needs no place."""
+        turn = await self.pages.engine.respond(
+            state.conversation,
+            question.words,
+            section=question.section,
+            language=question.language,
+            live=live,
+            referral=self.pages.referral(state),
+        )
         return self._counted(turn)
 
     async def answered(self, state: ChatState, answer: DangerAnswer, *, built_in: bool = False) -> Turn:
@@ -126,11 +136,8 @@ class Turns:
         found = self.pages.browsed.section(state, incoming.text)
         if found is None:
             return self._too_old(state)
-        question, section = found
         live = partial(self.pages.live, state, incoming)
-        return self._turn(
-            state, incoming, lambda quoting: self.turn(state, question, built_in=quoting, section=section, live=live)
-        )
+        return self._turn(state, incoming, lambda _: self.tapped(state, found, live))
 
     def topic(self, state: ChatState, incoming: Incoming) -> Outgoings:
         """The questions that a topic's button or link stands for; of a text with only one, its answer."""

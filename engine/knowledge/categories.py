@@ -60,7 +60,11 @@ def _faults_of_titles(categories: Sequence[Category], language: str) -> Iterator
             if not one.titles.get(name, "").strip():
                 yield place, f"The category {one.id!r} has no title in {name!r}.", "Others have one: add it."
             elif len(one.titles[name]) > LONGEST_TITLE:
-                yield place, f"The title is longer than {LONGEST_TITLE} characters.", "It stands on a button: shorten it."
+                yield (
+                    place,
+                    f"The title is longer than {LONGEST_TITLE} characters.",
+                    "It stands on a button: shorten it.",
+                )
 
 
 def _faults_of_sources(categories: Sequence[Category], sources: Collection[str]) -> Iterator[_Fault]:

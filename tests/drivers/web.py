@@ -10,7 +10,7 @@ from typing import Self
 
 from adapters.storage.identity import ChatIdentity
 from tests.drivers.protocol import Driver, words
-from tests.web import Browser, eventually, listening, pressed, read, running
+from tests.web import Browser, Listening, eventually, listening, pressed, read, running
 
 BUTTONS = {"simpler": "Simpler", "shorter": "Shorter", "safe": "It was a question, I am safe"}
 
@@ -92,6 +92,7 @@ class WebDriver(Driver):
     """The page with its script: agreed on the first page, as everybody does, sent as JSON, told by the stream."""
 
     asks_consent = False
+    _page: Listening
 
     async def __aenter__(self) -> Self:
         self._stack, self._tab, self._running = AsyncExitStack(), AsyncExitStack(), AsyncExitStack()
