@@ -24,6 +24,8 @@ WEIGHTS = ROOT / "config" / "kinds" / "kinds.bin"
 RECORD = WEIGHTS.with_suffix(".json")
 BITS = 15
 PENALTY = 1e-4
+EVERY = {"en": 8}
+"""Of the lay questions in a language, so many stand for one that is learnt from; others have fewer."""
 NAMES = {"ask": "asks", "tell": "tells", "social": "social", "bot": "service"}
 
 
@@ -35,22 +37,30 @@ class SortedMessage:
     before: tuple[Message, ...]
     kind: str
     author: str
+    lang: str = "en"
 
 
 def messages() -> Iterator[SortedMessage]:
     """All there is to learn from."""
     said: dict[str, list[str]] = {}
+    spoken: dict[str, str] = {}
     for path in sorted((DATA / "urgency" / "authors").glob("*.jsonl")):
         for line in path.read_text(encoding="utf-8").splitlines():
             row = json.loads(line)
             said[row["id"]] = [one["text"] for one in row["messages"]]
+            spoken[row["id"]] = row["lang"]
     for path in sorted((DATA / "sections").glob("*.jsonl")):
         for line in path.read_text(encoding="utf-8").splitlines():
             row = json.loads(line)
             conversation, _, at = row["id"].rpartition(".")
             earlier = tuple(Message(role=Role.USER, content=one) for one in said[conversation][: int(at)])
             text = said[conversation][int(at)]
-            yield SortedMessage(text, earlier, NAMES[row["kind"]], conversation.partition("-")[0])
+            author = conversation.partition("-")[0]
+            yield SortedMessage(text, earlier, NAMES[row["kind"]], author, spoken[conversation])
+    for path in sorted((ROOT / "knowledge_base").glob("*/questions/*/*.md")):
+        lines = [line[2:] for line in path.read_text(encoding="utf-8").splitlines() if line.startswith("- ")]
+        for line in lines[:: EVERY.get(path.parent.name, 3)]:
+            yield SortedMessage(line, (), "asks", f"lay {path.stem}")
     for path in sorted((DATA / "service").glob("author_[1345].jsonl")):
         for line in path.read_text(encoding="utf-8").splitlines():
             row = json.loads(line)
@@ -64,8 +74,12 @@ def trained(rows: Sequence[SortedMessage], data: str = "") -> bytes:
     matrix = vectors(((one.text, one.before) for one in rows), Features({}, BITS), BITS)
     models = {}
     for name in KIND_HEADS:
-        wanted = np.array([one.kind == name for one in rows])
-        models[name] = fit(matrix, np.where(wanted, 1.0, -1.0), balanced(wanted), PENALTY)
+        # Lay questions, many of them statements, only say what is not about the service.
+        chosen = np.array(
+            [at for at, one in enumerate(rows) if name in {"service", "social"} or not one.author.startswith("lay")]
+        )
+        wanted = np.array([rows[at].kind == name for at in chosen])
+        models[name] = fit(matrix[chosen], np.where(wanted, 1.0, -1.0), balanced(wanted), PENALTY)
     return packed(models, dict.fromkeys(KIND_HEADS, 0.0), {}, data, BITS)
 
 

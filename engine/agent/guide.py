@@ -14,19 +14,19 @@ from engine.agent.passages import already_shown
 from engine.agent.service import Service
 from engine.knowledge.base import KnowledgeBase
 from engine.knowledge.lay_questions import read_lay_questions
-from engine.knowledge.section import Section
+from engine.knowledge.section import Audience, Section
 from engine.knowledge.source import Source
 from engine.language.vectors import WordVectors
 from engine.retrieval.sections import OFFERED, SectionHit, SectionSearch, SectionsFound
 from engine.texts import GuideTexts
 from engine.types import Message, Offer, Role
-from engine.urgency.person import about_another
+from engine.urgency.person import about_another, about_self
 
 SURE = 0.6
 """From this chance on that the first section answers, it is quoted; of the natural messages so answered, 0.77 were right."""
-NEAR = 0.35
+NEAR = 0.3
 """Below this chance that one of the first four answers, nothing is offered."""
-REMARK_NEAR = 0.4
+REMARK_NEAR = 0.33
 """Somebody who asks nothing is offered something only from this chance on."""
 FURTHER = 3
 """So many further questions stand below an answer."""
@@ -89,9 +89,21 @@ class Guide:
         another = about_another(f"{before} {message}")
         found = self.search(language).find(message, before=before, another=another, most=2 * OFFERED)
         shown = [one.content for one in earlier if one.role is Role.ASSISTANT][-1:]
-        fresh = tuple(one for one in found.hits if not _was_shown(one.source, one.section, shown))
+        own = about_self(f"{before} {message}")
+        fresh = tuple(
+            one
+            for one in found.hits
+            # Nobody reads what is said about patients to others, who writes of themselves.
+            if not (own and Audience.SELF not in one.section.audience)
+            and not _was_shown(one.source, one.section, shown)
+        )
         kind, service = self.kinds.of(message, earlier)
         return Understood(kind=kind, service=service, found=found, hits=fresh)
+
+    def likeness(self, message: str, language: str) -> float:
+        """How like any section a message is by words; what is less like a question about the service is none."""
+        by_words, _ = self.search(language).centroids.likeness(message)
+        return float(by_words.max(initial=0.0))
 
     def offers(self, hits: Sequence[SectionHit], language: str, most: int = OFFERED) -> tuple[Offer, ...]:
         """The questions that stand for sections, each once."""

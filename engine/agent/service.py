@@ -39,8 +39,15 @@ Live = Callable[[str], str]
 """What is true here of a subject; empty where nothing but the file's answer is to be said."""
 
 # Written by evaluation/service_training.py.
-SURE = 0.6
-WEIGHTS: Mapping[str, float] = {"base": -2.36, "best": 1.23, "lead": 1.93, "kind": 0.87, "short": 0.34}
+SURE = 0.65
+WEIGHTS: Mapping[str, float] = {
+    "base": -2.43,
+    "best": -5.38,
+    "lead": 20.23,
+    "ahead": 3.19,
+    "kind": 0.93,
+    "short": -0.05,
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,18 +143,21 @@ class Service:
         """The answers in a language, in English where there are none."""
         return self.languages.get(language) or self.languages["en"]
 
-    def evidence(self, message: str, earlier: Sequence[Message], language: str) -> tuple[str, dict[str, float]]:
-        """The nearest subject, and what speaks for it."""
+    def evidence(
+        self, message: str, earlier: Sequence[Message], language: str, rival: float
+    ) -> tuple[str, dict[str, float]]:
+        """The nearest subject, and what speaks for it. `rival`: how like the message anything else is."""
         (subject, best), (_, second) = self.here(language).nearest(message)[:2]
         sums = self.kinds.sums(message, earlier)
         own = MessageKind.SOCIAL if subject in SOCIAL else MessageKind.SERVICE
         others = max(sums[one.value] for one in (MessageKind.ASKS, MessageKind.TELLS))
         kind = max(-4.0, min(4.0, sums[own.value] - others))
-        return subject, {"best": best, "lead": best - second, "kind": kind, "short": 1 / max(1, len(words(message)))}
+        short = 1 / max(1, len(words(message)))
+        return subject, {"best": best, "lead": best - second, "ahead": best - rival, "kind": kind, "short": short}
 
-    def subject(self, message: str, earlier: Sequence[Message], language: str) -> str:
+    def subject(self, message: str, earlier: Sequence[Message], language: str, rival: float = 0.0) -> str:
         """What of the service a message asks about, empty for nothing."""
-        subject, evidence = self.evidence(message, earlier, language)
+        subject, evidence = self.evidence(message, earlier, language, rival)
         total = WEIGHTS["base"] + sum(WEIGHTS[name] * value for name, value in evidence.items())
         return subject if subject != OTHER and 1 / (1 + np.exp(-total)) >= SURE else ""
 

@@ -26,8 +26,8 @@ PLAIN = 0.6
 """With so large a share of everyday English words nobody else is asked."""
 LONGEST = 400
 """Characters that are looked at."""
-_NORWEGIAN = {"no": "nb", "nn": "nb", "da": "nb"}
-"""Bokmål, Nynorsk and Danish are not told apart in a few words; our texts are in Bokmål."""
+_NORWEGIAN = {"no": "nb", "nn": "nb", "da": "nb", "sv": "nb"}
+"""Bokmål, Nynorsk, Danish and Swedish are not told apart in a few words; our texts are in Bokmål, which all of them can read."""
 
 
 @dataclass(frozen=True, kw_only=True)

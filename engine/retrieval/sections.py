@@ -38,8 +38,19 @@ BETTER: Mapping[str, float] = {
     "fits": 0.97,
     "not_theirs": 0.81,
 }
+BETTER_BY_WORDS: Mapping[str, float] = {
+    "words": 18.5,
+    "meaning": 0.0,
+    "words_before": 33.3,
+    "meaning_before": 0.0,
+    "fits": 1.66,
+    "not_theirs": 1.71,
+}
 RIGHT: Mapping[str, float] = {"base": -2.54, "share": 3.33, "meaning": 2.05}
 NEAR: Mapping[str, float] = {"base": -1.88, "share": 2.85, "meaning": 2.55}
+RIGHT_BY_WORDS: Mapping[str, float] = {"base": -1.83, "share": 3.28, "meaning": 0.0}
+NEAR_BY_WORDS: Mapping[str, float] = {"base": -0.8, "share": 2.86, "meaning": 0.0}
+"""The same where there are no vectors."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -117,7 +128,10 @@ class SectionSearch:
         rows = self.rows(message, before=before, another=another)
         if not rows[:, :4].any():
             return SectionsFound()
-        scores = rows @ np.array([BETTER[name] for name in EVIDENCE], dtype=np.float32)
+        better, right, near = (
+            (BETTER_BY_WORDS, RIGHT_BY_WORDS, NEAR_BY_WORDS) if self.vectors is None else (BETTER, RIGHT, NEAR)
+        )
+        scores = rows @ np.array([better[name] for name in EVIDENCE], dtype=np.float32)
         order = np.argsort(-scores, kind="stable")
         shares = np.exp(scores - scores[order[0]])
         shares /= shares.sum()
@@ -128,8 +142,8 @@ class SectionSearch:
                 SectionHit(source=self.sections[at][0], section=self.sections[at][1], share=float(shares[at]))
                 for at in order[:most]
             ),
-            right=_chance(RIGHT, confidence),
-            near=_chance(NEAR, confidence),
+            right=_chance(right, confidence),
+            near=_chance(near, confidence),
             together=bool(before) and float(first[2] + first[3]) > float(first[0] + first[1]),
         )
 

@@ -214,7 +214,8 @@ class Engine:
         if asked.section is not None:
             subject = asked.section[1] if asked.section[0] == SERVICE else ""
         else:
-            subject = self.service.subject(asked.text, conversation.messages, asked.language)
+            rival = assistant.guide.likeness(asked.text, asked.language)
+            subject = self.service.subject(asked.text, conversation.messages, asked.language, rival)
         if subject not in self.service.here(asked.language).answers:
             return None
         put_in = {

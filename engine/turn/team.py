@@ -44,7 +44,7 @@ class Team:
 class Assistant:
     """Everything one assistant works with. `teams` are tried in order; the last one cannot fail.
 
-    `guide`: the titles and questions by which its knowledge base can be browsed, in every language.
+    `guide`: what finds its sections, and the titles and questions by which they are browsed, in every language.
     """
 
     settings: AssistantSettings

@@ -7,7 +7,7 @@ read; of their prose the linter only warns.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -24,6 +24,8 @@ from engine import (
     dead_links,
     grade,
     line_of,
+    question_languages,
+    read_lay_questions,
     read_text,
     scan_knowledge,
     sheet_of,
@@ -79,6 +81,7 @@ def lint(folder: Path, limits: LintLimits, today: date) -> LintReport:
     mean = None if base is None else _mean_grade(base, limits)
     if base is not None:
         found += [LintFinding.of(one, folder) for one in faulty.dead_links(base)]
+        found += _lay_questions(folder, {**base.sources, **faulty.sources})
         found += _findings(base, faulty, limits, today, mean)
     return LintReport(
         findings=tuple(sorted(found, key=lambda one: (str(one.file), one.line, one.check))),
@@ -131,6 +134,12 @@ class _Faulty:
         everything = {**base.sources, **self.sources}
         files = {source.path for source in self.sources.values()}
         return [one for one in dead_links(base, everything) if one.file in files]
+
+
+def _lay_questions(folder: Path, sources: Mapping[str, Source]) -> Iterator[LintFinding]:
+    for language in question_languages(folder):
+        for one in read_lay_questions(folder, language, sources)[1]:
+            yield LintFinding.of(one, folder)
 
 
 def _findings(

@@ -63,6 +63,19 @@ def test_a_source_that_cannot_be_read_is_not_called_missing(tmp_path: Path) -> N
     assert said(tmp_path) == []
 
 
+def test_the_linter_reads_the_questions_on_buttons_too(tmp_path: Path) -> None:
+    """A section that is not there, and a second question for one button, are named with file and line."""
+    path = shelves(tmp_path) / "questions" / "en" / "alcohol.md"
+    text = path.read_text(encoding="utf-8").replace("## and_voices", "> Once more?\n## and_choices")
+    path.write_text(text, encoding="utf-8")
+    found = [one for one in lint(tmp_path, LIMITS, date(2026, 11, 20)).findings if one.file == path]
+    assert [one.problem for one in found] == [
+        "The section 'with_medicine' has a second question for its button.",
+        "The source 'alcohol' has no section 'and_choices'.",
+    ]
+    assert [one.line for one in found] == [1 + text[: text.index(mark)].count("\n") for mark in ("> Once", "## and_ch")]
+
+
 @pytest.mark.parametrize(("name", "least", "most"), [("schizophrenia", 10, 12), ("sleep", 3, 3)])
 def test_the_shipped_categories_are_few_and_in_five_languages(name: str, least: int, most: int) -> None:
     """Each category is one page of titles, and everybody reads them in their language."""
