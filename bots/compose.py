@@ -325,11 +325,11 @@ class Application(Parts):
         return Assistant(
             settings=settings,
             knowledge=knowledge,
+            guide=guide,
             retriever=search,
             texts=texts,
             teams=teams,
             embedded=self.embedded(knowledge),
-            guide=guide,
             private=private_sentences(*(rule.statement for rule in rules.rules), *self._instructions()),
         )
 

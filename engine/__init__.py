@@ -56,6 +56,7 @@ if TYPE_CHECKING:
         scan_knowledge,
     )
     from engine.knowledge.belongings import belongs, picture_kind, texts_of
+    from engine.knowledge.categories import Category
     from engine.knowledge.dangers import DANGERS_FILE, Dangers, HowFast, KnownDanger, conflicting_dangers, read_dangers
     from engine.knowledge.directives import DirectiveKind, danger_lines
     from engine.knowledge.lay_questions import (
@@ -226,6 +227,7 @@ __all__ = [
     "BuiltinUnsupportedClaims",
     "CafiError",
     "Case",
+    "Category",
     "Centroids",
     "ChatModel",
     "Completion",

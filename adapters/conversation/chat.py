@@ -90,6 +90,7 @@ class Chat:
             "decline": self._stop,
             "help": pages.help,
             "topics": pages.topics,
+            "category": pages.category,
             "source": pages.source,
             "crisis": pages.crisis,
             "country": pages.country,

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from adapters.conversation.incoming import Incoming
 from adapters.conversation.origin import origin
-from adapters.conversation.outgoing import BUTTON_BYTES, Button, Outgoing, Outgoings, Rows, section_code
+from adapters.conversation.outgoing import Button, Outgoing, Outgoings, Rows
 from adapters.conversation.privacy import ModeratorNotices, Platform, PrivacyFacts, what_is_kept, who_can_read
 from adapters.conversation.state import Answered, ChatState
 from adapters.conversation.texts import ChatTexts, Languages
-from engine import SERVICE, Assistant, Engine, Referral, Referrals, Role
+from adapters.conversation.topics import Topics
+from engine import Assistant, Engine, Referral, Referrals, Role
 
-TOPICS_A_PAGE = 8
 COUNTRIES_A_PAGE = 20
 """With the two buttons below them they are no more than Discord shows."""
 RATHER_NOT = "none"
 """What a button carries for somebody who would rather not say where they are."""
-_LONGEST_TOPIC = BUTTON_BYTES - len(Button(label="", command="topic").code())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,6 +32,11 @@ class Pages:
     platform: Platform
     facts: PrivacyFacts
     moderators: ModeratorNotices | None = None
+
+    @property
+    def browsed(self) -> Topics:
+        """What can be chosen by buttons alone."""
+        return Topics(engine=self.engine, languages=self.languages)
 
     @property
     def referrals(self) -> Referrals:
@@ -93,34 +96,13 @@ class Pages:
         yield Outgoing(text=self.texts(state).only_text, private=True, state=state)
 
     async def topics(self, state: ChatState, incoming: Incoming) -> Outgoings:
-        """Titles as buttons, a page at a time."""
-        said, sources = self.texts(state), list(self.assistant(state).knowledge.sources.values())
-        pages = -(-len(sources) // TOPICS_A_PAGE)
-        page = int(incoming.text) % pages if incoming.text.isdecimal() and len(incoming.text) < 6 and pages else 0
-        chosen = sources[page * TOPICS_A_PAGE : (page + 1) * TOPICS_A_PAGE]
-        rows = [(Button(label=source.title, command="topic", argument=topic_code(source.id)),) for source in chosen]
-        if pages > 1:
-            rows.append((Button(label=said.buttons.topics, command="topics", argument=str((page + 1) % pages)),))
-        yield Outgoing(text=said.topics, buttons=tuple(rows), private=True, state=state)
+        """What there are texts about, as buttons."""
+        yield self.browsed.beginning(state, incoming.text.strip())
 
-    def topic_title(self, state: ChatState, code: str) -> str:
-        """The title of the source that a topic's button or link names; empty for one that is not there (any more)."""
-        sources = self.assistant(state).knowledge.sources
-        named = sources.get(code) or next((one for one in sources.values() if topic_code(one.id) == code), None)
-        return "" if named is None else named.title
-
-    def section(self, state: ChatState, code: str) -> tuple[str, tuple[str, str]] | None:
-        """The question and the section that a button names; None for one that is not there (any more)."""
-        assistant, service = self.assistant(state), self.engine.service
-        if service is not None:
-            for subject, question in service.here(state.language or self.languages.default).offers.items():
-                if section_code(SERVICE, subject) == code:
-                    return question, (SERVICE, subject)
-        for source in assistant.knowledge.sources.values():
-            for section in source.sections:
-                if section_code(source.id, section.id) == code:
-                    return f"{source.title}: {section.heading}", (source.id, section.id)
-        return None
+    async def category(self, state: ChatState, incoming: Incoming) -> Outgoings:
+        """The titles of a category."""
+        category = self.browsed.category(state, incoming.text)
+        yield self.browsed.unknown(state) if category is None else self.browsed.titles(state, category, incoming.text)
 
     def live(self, state: ChatState, incoming: Incoming, subject: str) -> str:
         """What is true here of a question about the service; empty where it is the same everywhere."""
@@ -228,14 +210,6 @@ class Pages:
             return self.facts
         notices = (self.moderators.reads(state.language), self.facts.moderators)
         return replace(self.facts, moderators=" ".join(filter(None, notices)))
-
-
-def topic_code(source: str) -> str:
-    """A source's id as a button carries it: ids that are too long end in a hash, others stay as they are."""
-    if len(source) <= _LONGEST_TOPIC:
-        return source
-    hashed = hashlib.blake2b(source.encode(), digest_size=8).hexdigest()
-    return f"{source[: _LONGEST_TOPIC - len(hashed) - 1]}~{hashed}"
 
 
 def _words_of(state: ChatState, about: Answered) -> str:

@@ -15,18 +15,16 @@ from typing import TypeAlias
 from adapters.conversation.daily_budget import DailyBudget
 from adapters.conversation.feedback_port import FeedbackPort, Poll
 from adapters.conversation.incoming import Incoming
-from adapters.conversation.outgoing import Button, Outgoing, Outgoings, Picture, Rows, only, section_code
+from adapters.conversation.outgoing import Button, Outgoing, Outgoings, Picture, Rows, only
 from adapters.conversation.pages import Pages
 from adapters.conversation.reader import Reader
 from adapters.conversation.state import ChatState
 from adapters.conversation.texts import ChatTexts
+from adapters.conversation.topics import NAMING, TappedQuestion, section_button
 from adapters.storage.urgent_counts import UrgentCounts
 from engine import Basis, DangerAnswer, Help, Medium, Outcome, Referral, Turn, Urgency, UrgencyLevel, Wish
 
 WISHES = {"simpler": Wish.SIMPLER, "shorter": Wish.SHORTER, "example": Wish.EXAMPLE, "more": Wish.MORE}
-_NAMING = {"start", "topic", "danger"}
-"""What follows these commands is a name of ours, not somebody's own words."""
-
 
 Ask: TypeAlias = Callable[[bool], Awaitable[Turn]]
 """Asks the engine for a turn; with True, of the built-in agents alone."""
@@ -68,7 +66,8 @@ class Turns:
 
     async def own_alarm(self, state: ChatState, incoming: Incoming) -> Outgoing | None:
         """The same, where the words are somebody's own; a topic's name is not."""
-        if not incoming.text or (incoming.command in _NAMING and self.as_question(state, incoming)):
+        ours = incoming.command in {"start", *NAMING}
+        if not incoming.text or (ours and self.pages.browsed.named(state, incoming.command, incoming.text)):
             return None
         return await self.referral_now(state, incoming.text)
 
@@ -79,12 +78,11 @@ class Turns:
         *,
         wish: Wish = Wish.ANSWER,
         built_in: bool = False,
-        section: tuple[str, str] | None = None,
         live: Callable[[str], str] | None = None,
     ) -> Turn:
-        """The engine's turn for one message. `built_in`: no language model is asked; `section`: one that was tapped."""
-        seen = await self.read(state, message) if wish is Wish.ANSWER and section is None else None
-        at_once = section is not None or (seen is not None and seen.level is UrgencyLevel.URGENT)
+        """The engine's turn for one message. `built_in`: no language model is asked."""
+        seen = await self.read(state, message) if wish is Wish.ANSWER else None
+        at_once = seen is not None and seen.level is UrgencyLevel.URGENT
         async with self._place(built_in=built_in or at_once):
             turn = await self.pages.engine.respond(
                 state.conversation,
@@ -92,10 +90,21 @@ class Turns:
                 wish=wish,
                 built_in=built_in,
                 seen=seen,
-                section=section,
                 live=live,
                 referral=self.pages.referral(state),
             )
+        return self._counted(turn)
+
+    async def tapped(self, state: ChatState, question: TappedQuestion, live: Callable[[str], str]) -> Turn:
+        """The engine's turn for a question that was tapped; it is answered by quotation, so it needs no place."""
+        turn = await self.pages.engine.respond(
+            state.conversation,
+            question.words,
+            section=question.section,
+            language=question.language,
+            live=live,
+            referral=self.pages.referral(state),
+        )
         return self._counted(turn)
 
     async def answered(self, state: ChatState, answer: DangerAnswer, *, built_in: bool = False) -> Turn:
@@ -124,21 +133,23 @@ class Turns:
 
     def section(self, state: ChatState, incoming: Incoming) -> Outgoings:
         """Answer a question that was tapped, from its own section; one that is gone is too old."""
-        found = self.pages.section(state, incoming.text)
+        found = self.pages.browsed.section(state, incoming.text)
         if found is None:
             return self._too_old(state)
-        question, section = found
         live = partial(self.pages.live, state, incoming)
-        return self._turn(
-            state, incoming, lambda quoting: self.turn(state, question, built_in=quoting, section=section, live=live)
-        )
+        return self._turn(state, incoming, lambda _: self.tapped(state, found, live))
 
     def topic(self, state: ChatState, incoming: Incoming) -> Outgoings:
-        """Answer what a topic's button or link stands for."""
-        question = self.as_question(state, incoming)
-        if not question:
-            return only(Outgoing(text=self.pages.texts(state).unknown_topic, private=True, state=state))
-        return self.message(state, replace(incoming, text=question))
+        """The questions that a topic's button or link stands for; of a text with only one, its answer."""
+        browsed = self.pages.browsed
+        source = browsed.source(state, incoming.text)
+        if source is None:
+            return only(browsed.unknown(state))
+        offers = browsed.offers(state, source)
+        if len(offers) == 1:
+            argument = section_button(offers[0], browsed.language(state)).argument
+            return self.section(state, replace(incoming, command="section", text=argument))
+        return only(browsed.questions(state, source, incoming.text))
 
     def wish(self, state: ChatState, incoming: Incoming) -> Outgoings:
         """The last answer in another form; older answers are too far away to know what was meant."""
@@ -164,13 +175,6 @@ class Turns:
 
     def _answered(self, state: ChatState, incoming: Incoming, answer: DangerAnswer) -> Outgoings:
         return self._turn(state, incoming, lambda quoting: self.answered(state, answer, built_in=quoting))
-
-    def as_question(self, state: ChatState, incoming: Incoming) -> str:
-        """What somebody wants to know: their words, or the question that a topic stands for."""
-        if incoming.command not in {"start", "topic"}:
-            return incoming.text if incoming.command in {"", "ask"} else ""
-        title = self.pages.topic_title(state, incoming.text)
-        return self.pages.texts(state).topic_question.format(title=title) if title else ""
 
     async def _turn(self, state: ChatState, incoming: Incoming, ask: Ask) -> Outgoings:
         quoting = self.spending.exhausted
@@ -233,10 +237,7 @@ class Turns:
 
 def offer_buttons(said: ChatTexts, turn: Turn) -> Rows:
     """A row for each question that can be tapped; where none may be meant or nothing was near, one that leads to the topics."""
-    rows = [
-        (Button(label=one.question, command="section", argument=section_code(one.source, one.section)),)
-        for one in turn.offers
-    ]
+    rows = [(section_button(one, turn.language),) for one in turn.offers]
     if turn.lost:
         rows.append((Button(label=said.buttons.all_topics, command="topics"),))
     elif rows and not turn.reply.citations:

@@ -123,7 +123,8 @@ class Guide:
     def offer(self, source: Source, section: Section, language: str) -> Offer:
         """A section as a question on a button."""
         asked = self.search(language).questions.of(source.id, section.id).offer
-        words = asked or (section.questions[0] if section.questions else f"{source.title}: {section.heading}")
+        plain = ": ".join(filter(None, (self.title(source, language), section.heading)))
+        words = asked or next(iter(section.questions), plain)
         return Offer(question=words, source=source.id, section=section.id)
 
     def title(self, source: Source, language: str) -> str:

@@ -112,6 +112,7 @@ class Engine:
         *,
         wish: Wish = Wish.ANSWER,
         section: tuple[str, str] | None = None,
+        language: str | None = None,
         said_safe: bool = False,
         built_in: bool = False,
         seen: Urgency | None = None,
@@ -121,6 +122,7 @@ class Engine:
         """One turn. Raises nothing for anything a person or a model writes.
 
         `section`: the source and section of a question that was tapped; it is answered from there, by quotation.
+        `language`: that of a question that was tapped; None where it is to be read off the message.
         `live`: what is true where the person writes, of questions about the service.
         `said_safe`: the person has said that the message was a question and they are safe. It is then answered, with the
         contacts below. `built_in`: no language model is asked. `seen`: what `assess_now` has found in this message, so that
@@ -134,6 +136,7 @@ class Engine:
                 seen,
                 referral or self.referrals.choose(),
                 section=section,
+                language=language,
                 said_safe=said_safe,
                 built_in=built_in or section is not None,
                 live=live,
@@ -148,6 +151,7 @@ class Engine:
         referral: Referral,
         *,
         section: tuple[str, str] | None,
+        language: str | None,
         said_safe: bool,
         built_in: bool,
         live: Live | None,
@@ -176,7 +180,8 @@ class Engine:
         ledger = Ledger(budget=self.budget)
         if built_in:
             assistant = replace(assistant, teams=tuple(team for team in assistant.teams if team.built_in))
-        asked = Asked(text=text, wish=wish, section=section, language=self.detector.of(text, conversation.messages))
+        language = language or self.detector.of(text, conversation.messages)
+        asked = Asked(text=text, wish=wish, section=section, language=language)
         told = self._about_service(conversation, assistant, asked, referral, live)
         answer, urgency = await _beside(
             _told(told) if told is not None else self._answer(conversation, assistant, asked, urgency, ledger),
@@ -209,12 +214,8 @@ class Engine:
         if asked.section is not None:
             subject = asked.section[1] if asked.section[0] == SERVICE else ""
         else:
-            guide, said = assistant.guide, (asked.text, conversation.messages, asked.language)
-            subject = (
-                self.service.subject(*said)
-                if guide is None
-                else self.service.subject(*said, lambda text: guide.likeness(text, asked.language))
-            )
+            said = (asked.text, conversation.messages, asked.language)
+            subject = self.service.subject(*said, lambda text: assistant.guide.likeness(text, asked.language))
         if subject not in self.service.here(asked.language).answers:
             return None
         put_in = {

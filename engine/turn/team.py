@@ -42,13 +42,16 @@ class Team:
 
 @dataclass(frozen=True, kw_only=True)
 class Assistant:
-    """Everything one assistant works with. `teams` are tried in order; the last one cannot fail."""
+    """Everything one assistant works with. `teams` are tried in order; the last one cannot fail.
+
+    `guide`: what finds its sections, and the titles and questions by which they are browsed, in every language.
+    """
 
     settings: AssistantSettings
     knowledge: KnowledgeBase
+    guide: Guide
     retriever: Retriever
     texts: Texts
     teams: tuple[Team, ...]
     private: tuple[str, ...] = ()
     embedded: EmbeddedSources | None = None
-    guide: Guide | None = None
