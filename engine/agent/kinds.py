@@ -1,7 +1,7 @@
 """What kind of message it is: asking, telling, thanks and greetings, or a question about the service.
 
 Linear heads over words and parts of words in five languages, learnt from labelled messages
-(`python -m evaluation.kind_training`).
+(`python -m evaluation.kind_heads`).
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class MessageKinds:
     @classmethod
     def load(cls, path: Path) -> MessageKinds:
         """Read a weights file; raises ConfigurationError naming it if it is missing or broken."""
-        return cls(LinearHeads.load(path, HEADS, trained_by="evaluation.kind_training"))
+        return cls(LinearHeads.load(path, HEADS, trained_by="evaluation.kind_heads"))
 
     @classmethod
     def parse(cls, content: bytes) -> MessageKinds:

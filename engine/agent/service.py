@@ -38,7 +38,7 @@ LIVE = ("who_reads", "memory")
 Live = Callable[[str], str]
 """What is true here of a subject; empty where nothing but the file's answer is to be said."""
 
-# Written by evaluation/service_training.py.
+# Written by evaluation/service_fit.py.
 SURE, SURE_OF_PART = 0.65, 0.75
 """From these chances on a whole message, and one of its sentences, is taken for a question about the service."""
 PARTS = 6

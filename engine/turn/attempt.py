@@ -30,7 +30,7 @@ NOTHING = Filtered(outcome=Outcome.FALLBACK, draft=None, stages=())
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Asked:
+class TurnRequest:
     """What a person wants of a turn: words, or the last answer in another form, or a section that they tapped."""
 
     text: str
@@ -64,7 +64,7 @@ class Attempt:
         """Whose team it is."""
         return self.filter.assistant
 
-    async def answer(self, conversation: Conversation, asked: Asked, urgency: Urgency) -> Answer:
+    async def answer(self, conversation: Conversation, asked: TurnRequest, urgency: Urgency) -> Answer:
         """Raises ModelError when the team's agent cannot be used."""
         text, wish = asked.text, asked.wish
         reflecting = TurnReflections(
@@ -112,7 +112,7 @@ class Attempt:
         return (await self.filter.run(self.filter.case(draft, question), self.team, failed, self.ledger)).draft
 
     async def _task(
-        self, conversation: Conversation, asked: Asked, urgency: Urgency, reflecting: TurnReflections
+        self, conversation: Conversation, asked: TurnRequest, urgency: Urgency, reflecting: TurnReflections
     ) -> AgentTask:
         text, wish = asked.text, asked.wish
         settings, knowledge = self.assistant.settings, self.assistant.knowledge

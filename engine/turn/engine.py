@@ -22,7 +22,7 @@ from engine.memo import one_turn
 from engine.models.ledger import Ledger
 from engine.settings import Budget, Price
 from engine.stakes import Stakes
-from engine.turn.attempt import NOTHING, Answer, Asked, Attempt
+from engine.turn.attempt import NOTHING, Answer, Attempt, TurnRequest
 from engine.turn.conversation import remember
 from engine.turn.filter import WHOLE, Filter, Filtered, FilterPlan
 from engine.turn.team import Assistant, Team
@@ -181,7 +181,7 @@ class Engine:
         if built_in:
             assistant = replace(assistant, teams=tuple(team for team in assistant.teams if team.built_in))
         language = language or self.detector.of(text, conversation.messages)
-        asked = Asked(text=text, wish=wish, section=section, language=language)
+        asked = TurnRequest(text=text, wish=wish, section=section, language=language)
         told = self._about_service(conversation, assistant, asked, referral, live)
         answer, urgency = await _beside(
             _told(told) if told is not None else self._answer(conversation, assistant, asked, urgency, ledger),
@@ -204,7 +204,7 @@ class Engine:
         self,
         conversation: Conversation,
         assistant: Assistant,
-        asked: Asked,
+        asked: TurnRequest,
         referral: Referral,
         live: Live | None,
     ) -> Answer | None:
@@ -333,7 +333,7 @@ class Engine:
         self,
         conversation: Conversation,
         assistant: Assistant,
-        asked: Asked,
+        asked: TurnRequest,
         urgency: Urgency,
         ledger: Ledger,
     ) -> Answer:

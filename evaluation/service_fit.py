@@ -1,4 +1,4 @@
-"""Fits when a message is a question about the service: `python -m evaluation.service_training`.
+"""Fits when a message is a question about the service: `python -m evaluation.service_fit`.
 
 On the questions of an author whose lines are not in `config/service`, and on natural messages in five languages.
 """
@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from engine import Guide, GuideTexts, KnowledgeBase, MessageKinds, Service
-from evaluation.kind_training import WEIGHTS, messages
+from evaluation.kind_heads import WEIGHTS, messages
 from evaluation.section_fusion import logistic
 
 ROOT = Path(__file__).parents[1]

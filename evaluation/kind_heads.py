@@ -1,4 +1,4 @@
-"""Trains what tells asking from telling: `python -m evaluation.kind_training`.
+"""Trains what tells asking from telling: `python -m evaluation.kind_heads`.
 
 Linear heads over hashed features, by the trainer of urgency, from natural messages in five languages that readers sorted, and
 from questions about the service by authors. Figures are of authors a head has not seen.
