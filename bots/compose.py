@@ -359,6 +359,7 @@ class Application(Parts):
             kinds=self.kinds,
             service=self.service,
             texts=self.guide_texts,
+            stakes=self.stakes,
             vectors=self.vectors if english else None,
         )
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from engine import Guide, GuideTexts, KnowledgeBase, MessageKinds, Service
+from engine import Guide, GuideTexts, KnowledgeBase, MessageKinds, Service, Stakes
 from evaluation.kind_heads import WEIGHTS, messages
 from evaluation.section_fusion import logistic
 
@@ -26,7 +26,13 @@ def main() -> None:
     service = Service.load(ROOT / "config" / "service", MessageKinds.load(WEIGHTS))
     knowledge = KnowledgeBase.load(ROOT / "knowledge_base" / "schizophrenia")
     texts = GuideTexts.load_all(ROOT / "config" / "guide")
-    guide = Guide(knowledge=knowledge, kinds=service.kinds, service=service, texts=texts)
+    guide = Guide(
+        knowledge=knowledge,
+        kinds=service.kinds,
+        service=service,
+        texts=texts,
+        stakes=Stakes.load(ROOT / "config" / "stakes.yaml"),
+    )
     rows, right, wanted = [], [], []
     path = ROOT / "evaluation" / "data" / "service" / "author_2.jsonl"
     for line in path.read_text(encoding="utf-8").splitlines():

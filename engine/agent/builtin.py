@@ -90,8 +90,6 @@ class QuotingAgent:
             offers = self.guide.service.offers(task.message, task.language)
             if offers and self.guide.is_about_service(task.message, task.language):
                 return Draft(reply=self.guide.said(task.language).unsure, fixed=True, offers=offers)
-        if understood.kind is MessageKind.SOCIAL and task.language == self.guide.own_language:
-            return Draft(reply=self.texts.all_right, fixed=True)
         if not asks and not task.missing:
             return self._remark(task, understood)
         if task.language == self.guide.own_language:
@@ -105,11 +103,10 @@ class QuotingAgent:
 
     def _remark(self, task: AgentTask, understood: Understood) -> Draft:
         """One kind sentence, and what may be of use; never a quotation."""
-        said = self.guide.said(task.language)
-        if understood.found.near < REMARK_NEAR:
-            return Draft(reply=said.remark, fixed=True)
-        offers = self.guide.offers(understood.hits, task.language, most=FURTHER)
-        return Draft(reply=said.remark_offer if offers else said.remark, fixed=True, offers=offers)
+        said, handoff = self.guide.said(task.language), self._handoff(task)
+        near = understood.found.near >= REMARK_NEAR
+        offers = self.guide.offers(understood.hits, task.language, most=FURTHER) if near else ()
+        return Draft(reply=said.remark_offer if offers else said.remark, fixed=True, offers=offers, handoff=handoff)
 
     def _offer(self, task: AgentTask, understood: Understood) -> Draft:
         """The questions that may have been meant, or that nothing is near."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from engine.agent.kinds import MessageKind, MessageKinds
 from engine.agent.passages import already_shown
@@ -18,16 +19,21 @@ from engine.knowledge.section import Audience, Section
 from engine.knowledge.source import Source
 from engine.language.vectors import WordVectors
 from engine.retrieval.sections import OFFERED, SectionHit, SectionSearch, SectionsFound
+from engine.stakes import Stakes
 from engine.texts import GuideTexts
 from engine.types import Message, Offer, Role
 from engine.urgency.person import about_another, about_self
 
 SURE = 0.6
 """From this chance on that the first section answers, it is quoted; of the natural messages so answered, 0.77 were right."""
-NEAR = 0.3
-"""Below this chance that one of the first four answers, nothing is offered."""
-REMARK_NEAR = 0.33
+NEAR = 0.38
+"""Below this chance that one of the first four answers, nothing is offered: a list in which nothing fits is worse than a no."""
+REMARK_NEAR = 0.6
 """Somebody who asks nothing is offered something only from this chance on."""
+GRAVE = frozenset({"self_harm", "violence", "legal_capacity"})
+"""Subjects of `config/stakes.yaml` that nobody is offered by chance: a button on suicide below a remark on bread frightens."""
+PLAINLY = 0.35
+"""With so large a share a section on a grave subject is offered to somebody who has not named it in our words."""
 FURTHER = 3
 """So many further questions stand below an answer."""
 
@@ -64,6 +70,7 @@ class Guide:
     kinds: MessageKinds
     service: Service
     texts: Mapping[str, GuideTexts]
+    stakes: Stakes
     vectors: WordVectors | None = None
     _searches: dict[str, SectionSearch] = field(default_factory=dict, repr=False)
 
@@ -104,6 +111,19 @@ class Guide:
         )
         kind, service = self.kinds.of(message, earlier)
         return Understood(kind=kind, service=service, found=found, hits=fresh)
+
+    def _grave(self, text: str) -> frozenset[str]:
+        return GRAVE.intersection(self.stakes.topics(text))
+
+    @cached_property
+    def _grave_sections(self) -> Mapping[tuple[str, str], frozenset[str]]:
+        """The grave subjects of every section, by its title and heading and the question that offers it."""
+        return {
+            (source.id, section.id): self._grave(
+                f"{source.title}. {section.heading}. {self.offer(source, section, self.own_language).question}"
+            )
+            for source, section in self.search(self.own_language).sections
+        }
 
     def likeness(self, message: str, language: str) -> float:
         """How like any section a message is by words; what is less like a question about the service is none."""
