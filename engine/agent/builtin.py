@@ -82,7 +82,9 @@ class QuotingAgent:
 
     def _answer(self, task: AgentTask) -> Draft:
         """What a message wants: a section, one of several, a kind word, or nothing that the sources have."""
-        understood = self.guide.understand(task.message, task.earlier, task.language)
+        wishes = frozenset(self.texts.wishes.values())  # a press on "Simpler" is no thread to go on from
+        earlier = tuple(one for one in task.earlier if one.content not in wishes)
+        understood = self.guide.understand(task.message, earlier, task.language)
         asks = understood.kind in {MessageKind.ASKS, MessageKind.SERVICE}
         if task.urgency is not UrgencyLevel.NONE and not (asks and understood.sure):
             return Draft(reply=self.texts.distress, fixed=True)  # a passage would talk past somebody who tells

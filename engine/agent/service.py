@@ -33,6 +33,10 @@ SERVICE = "service"
 OTHER = "other"
 SOCIAL = frozenset({"thanks", "greeting"})
 PUT_IN = frozenset({"condition", "emergency", "contacts"})
+FACTS = frozenset(
+    {"who_reads", "memory", "tells_somebody", "deletes", "who_runs", "languages", "cost", "hours", "human_contact"}
+)
+"""What a language model cannot know; everything else about itself it says in its own words, and is judged."""
 LIVE = ("who_reads", "memory")
 """Subjects whose answers depend on where people write."""
 Live = Callable[[str], str]
@@ -41,6 +45,8 @@ Live = Callable[[str], str]
 # Written by evaluation/service_fit.py.
 SURE, SURE_OF_PART = 0.65, 0.75
 """From these chances on a whole message, and one of its sentences, is taken for a question about the service."""
+LEAST_LIKE = 0.12
+"""What is less like every subject is none, however it sounds."""
 PARTS = 6
 """So many sentences of a message are read one by one."""
 WEIGHTS: Mapping[str, float] = {
@@ -176,7 +182,9 @@ class Service:
     def _chance(self, text: str, earlier: Sequence[Message], language: str, rival: float) -> tuple[str, float]:
         subject, evidence = self.evidence(text, earlier, language, rival)
         total = WEIGHTS["base"] + sum(WEIGHTS[name] * value for name, value in evidence.items())
-        return subject, 0.0 if subject == OTHER else float(1 / (1 + np.exp(-total)))
+        return subject, 0.0 if subject == OTHER or evidence["best"] < LEAST_LIKE or evidence["kind"] < 1 else float(
+            1 / (1 + np.exp(-total))
+        )
 
     def offers(self, message: str, language: str, most: int = 4) -> tuple[Offer, ...]:
         """The subjects nearest to a message, as questions on buttons."""

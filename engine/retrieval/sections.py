@@ -108,7 +108,9 @@ class SectionSearch:
             if original:
                 yield LabelledText(label=number, text=section.text, weight=TEXT_WEIGHT)
                 yield LabelledText(label=number, text=f"{title} {section.heading}")
-                for line in section.questions:
+                # A source whose sections nobody has listed is found by what stands above them all.
+                above = () if source.heads else (*source.summary, *source.questions)
+                for line in (*section.questions, *above):
                     yield LabelledText(label=number, text=line)
             else:
                 yield LabelledText(label=number, text=title)

@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from engine.agent.service import SERVICE, Live, Service
+from engine.agent.service import FACTS, SERVICE, Live, Service
 from engine.agent.smalltalk import topic_list
 from engine.exceptions import CafiError, ModelError
 from engine.knowledge.source import Source
@@ -217,6 +217,8 @@ class Engine:
             said = (asked.text, conversation.messages, asked.language)
             subject = self.service.subject(*said, lambda text: assistant.guide.likeness(text, asked.language))
         if subject not in self.service.here(asked.language).answers:
+            return None
+        if asked.section is None and subject not in FACTS and not assistant.teams[0].built_in:
             return None
         put_in = {
             "condition": assistant.settings.condition,

@@ -82,10 +82,10 @@ async def test_a_message_that_needs_no_search_gets_no_candidates(tmp_path: Path)
 
 
 async def test_small_talk_is_recognised_without_a_call(tmp_path: Path) -> None:
-    """Exact phrases need no model to say that no search is needed, and some not even a turn with one."""
+    """Exact phrases need no model to say that no search is needed."""
     one, model = engine(tmp_path, "needed")
     turn = await turn_of(one, "thanks")
-    assert turn.reply.text.startswith("You are welcome.") and "reflection_needed" not in roles(model)
+    assert turn.review.reflected == ("needed:no",) and "reflection_needed" not in roles(model)
 
 
 async def test_candidates_that_do_not_fit_are_dropped(tmp_path: Path) -> None:
