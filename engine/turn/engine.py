@@ -193,6 +193,9 @@ class Engine:
         if due is Help.QUESTION:
             answer = _asking_nothing(answer, assistant.texts.next_part)
         below = _help_below(due, urgency, referral, said_safe=said_safe)
+        guide, draft = assistant.guide, answer.filtered.draft
+        if draft is not None and draft.citations and section is not None and asked.language != guide.own_language:
+            below = (guide.said(asked.language).own_language_only, *below)
         turn = self._turn(conversation, assistant, text, cleaned.truncated, answer, urgency, ledger, below)
         danger = after(conversation.danger, due, urgency, "")
         conversation = replace(turn.conversation, danger=danger)
