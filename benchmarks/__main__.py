@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from benchmarks import attack, burst, concurrency, cpu, guessing, startup, tokens, turns, web
+from benchmarks import attack, burst, concurrency, cpu, guessing, sections, startup, tokens, turns, web
 from benchmarks.report import Section
 from benchmarks.rig import MockServer, mock_server
 
@@ -29,6 +29,7 @@ def main() -> int:
         "web": lambda server: web.measure(),
         "attack": lambda server: attack.measure(),
         "guessing": lambda server: guessing.measure(),
+        "sections": lambda server: sections.measure(),
     }
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--only", default=",".join(parts), help=f"some of {', '.join(parts)}, with commas between")
@@ -43,23 +44,23 @@ def main() -> int:
     # A developer's own settings must not change what is measured.
     for name in [name for name in os.environ if name.startswith("CAFI_")]:
         del os.environ[name]
-    sections = _measured({name: parts[name] for name in chosen})
+    measured = _measured({name: parts[name] for name in chosen})
     if options.json:
-        print(json.dumps({section.name: section.as_document() for section in sections}, indent=2))
+        print(json.dumps({section.name: section.as_document() for section in measured}, indent=2))
     else:
-        print("\n".join(line for section in sections for line in section.as_lines()))
+        print("\n".join(line for section in measured for line in section.as_lines()))
     return 0
 
 
 def _measured(parts: Mapping[str, Part]) -> list[Section]:
-    sections = []
+    measured = []
     for name, part in parts.items():
         begun = time.monotonic()
         print(f"{name} ...", end=" ", file=sys.stderr, flush=True)
         with mock_server() as server:
-            sections.append(part(server))
+            measured.append(part(server))
         print(f"{time.monotonic() - begun:.0f} s", file=sys.stderr)
-    return sections
+    return measured
 
 
 if __name__ == "__main__":

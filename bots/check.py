@@ -31,6 +31,7 @@ from engine import (
     Texts,
     UnreachableModel,
     conflicting_dangers,
+    lay_question_faults,
     read_yaml,
     referral_faults,
     referral_warnings,
@@ -199,6 +200,8 @@ def _assistants(running: Application) -> Iterator[Finding]:
         base, problems = scan_knowledge(settings.knowledge_base)
         yield from (Finding(level="error", problem=one) for one in problems)
         if base is not None:
+            asked = lay_question_faults(base.folder, base.sources)
+            yield from (Finding(level="error", problem=one) for one in asked)
             tables[base.manifest.language, base.folder.resolve()] = base.dangers
     for language in dict.fromkeys(spoken for spoken, _ in tables):
         same = [table for (spoken, _), table in tables.items() if spoken == language]

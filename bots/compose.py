@@ -33,9 +33,12 @@ from engine import (
     Embedder,
     Engine,
     Floor,
+    Guide,
+    GuideTexts,
     Judge,
     JudgePhrases,
     KnowledgeBase,
+    MessageKinds,
     PassageRanking,
     PhraseNeed,
     Price,
@@ -45,6 +48,7 @@ from engine import (
     RuleBook,
     Search,
     SearchCompleteness,
+    Service,
     Stakes,
     Strict,
     Synonyms,
@@ -235,6 +239,21 @@ class Application(Parts):
         return UrgencyClassifier.load(self.settings.config_folder / "urgency" / "classifier.bin")
 
     @cached_property
+    def kinds(self) -> MessageKinds:
+        """What tells asking from telling."""
+        return MessageKinds.load(self.settings.config_folder / "kinds" / "kinds.bin")
+
+    @cached_property
+    def service(self) -> Service:
+        """What is answered of the service itself."""
+        return Service.load(self.settings.config_folder / "service", self.kinds)
+
+    @cached_property
+    def guide_texts(self) -> dict[str, GuideTexts]:
+        """What the built-in guide says, by language."""
+        return GuideTexts.load_all(self.settings.config_folder / "guide")
+
+    @cached_property
     def prices(self) -> dict[str, Price]:
         """What models cost, by name."""
         return read_yaml(self.settings.config_folder / "prices.yaml", PriceTable).models
@@ -271,6 +290,7 @@ class Application(Parts):
                 stakes=self.stakes,
                 budget=self.settings.budget,
                 prices=self.prices,
+                service=self.service,
             )
 
     def assistant_settings(self, name: str) -> AssistantSettings:
@@ -291,7 +311,8 @@ class Application(Parts):
         texts = Texts.load(self.settings.config_folder / "texts" / f"{settings.texts}.yaml")
         search = self.search(knowledge)
         ranking = PassageRanking(knowledge, search)
-        builtin = self._builtin_team(knowledge, ranking, settings, texts)
+        guide = self.guide(knowledge)
+        builtin = self._builtin_team(guide, ranking, settings, texts)
         phrases = PhraseNeed(texts=texts)
         reflections = Reflections(
             needed=phrases, relevant=WordRelevance(ranking=ranking), complete=SearchCompleteness(retriever=search)
@@ -304,6 +325,7 @@ class Application(Parts):
         return Assistant(
             settings=settings,
             knowledge=knowledge,
+            guide=guide,
             retriever=search,
             texts=texts,
             teams=teams,
@@ -316,19 +338,29 @@ class Application(Parts):
         if self.chat_model is not None:
             yield from (template.instructions for template in self.prompts.templates.values())
 
-    def _builtin_team(
-        self, knowledge: KnowledgeBase, ranking: PassageRanking, settings: AssistantSettings, texts: Texts
-    ) -> Team:
+    def _builtin_team(self, guide: Guide, ranking: PassageRanking, settings: AssistantSettings, texts: Texts) -> Team:
         disclaimer = Disclaimer(
             admission=texts.admission,
             verification=texts.verification,
             decline=texts.decline.format(topics=topic_list(settings)),
         )
         return Team(
-            agent=QuotingAgent(knowledge=knowledge, texts=texts, ranking=ranking),
+            agent=QuotingAgent(knowledge=guide.knowledge, texts=texts, ranking=ranking, guide=guide),
             chief=self._builtin_judges(),
             refiner=BuiltinRefiner(phrases=self.phrases, texts=disclaimer),
             built_in=True,
+        )
+
+    def guide(self, knowledge: KnowledgeBase) -> Guide:
+        """What finds sections for the built-in agent."""
+        english = knowledge.manifest.language.casefold().startswith("en")
+        return Guide(
+            knowledge=knowledge,
+            kinds=self.kinds,
+            service=self.service,
+            texts=self.guide_texts,
+            stakes=self.stakes,
+            vectors=self.vectors if english else None,
         )
 
     def _builtin_judges(self) -> dict[str, Judge]:

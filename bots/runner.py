@@ -12,6 +12,7 @@ from typing import Protocol
 from bots.chats import Chats
 from bots.compose import Application
 from bots.logs import set_up_log
+from bots.model_servers import unused_servers
 from bots.process import privately, settle, without_core_dumps
 from engine import ConfigurationError, StorageError
 
@@ -140,3 +141,5 @@ async def _announce(bots: Sequence[Bot], application: Application, say: Callable
                 say(f"CAFI is at {address}")
     say(f"Answers come from {agents}. Platforms: {', '.join(['web', *names] if settings.web.enabled else names)}.")
     say("Stop with Ctrl-C.")
+    for server in await unused_servers(settings):
+        say(server.as_line())

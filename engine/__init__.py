@@ -14,9 +14,13 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from engine.agent.builtin import QuotingAgent
+    from engine.agent.guide import Guide
+    from engine.agent.kinds import HEADS as KIND_HEADS
+    from engine.agent.kinds import MessageKind, MessageKinds
     from engine.agent.llm import AGENT_GIVEN, LlmAgent
     from engine.agent.passages import PassageRanking
     from engine.agent.protocol import Agent, AgentTask
+    from engine.agent.service import SERVICE, Service, ServiceAnswers
     from engine.agent.smalltalk import topic_list
     from engine.exceptions import (
         CafiError,
@@ -52,12 +56,23 @@ if TYPE_CHECKING:
         scan_knowledge,
     )
     from engine.knowledge.belongings import belongs, picture_kind, texts_of
+    from engine.knowledge.categories import Category
     from engine.knowledge.dangers import DANGERS_FILE, Dangers, HowFast, KnownDanger, conflicting_dangers, read_dangers
     from engine.knowledge.directives import DirectiveKind, danger_lines
+    from engine.knowledge.lay_questions import (
+        LayQuestions,
+        SectionQuestions,
+        lay_question_faults,
+        questions_file,
+        read_lay_questions,
+    )
+    from engine.knowledge.lay_questions import languages_of as question_languages
     from engine.knowledge.reference import Reference
-    from engine.knowledge.section import Stretch, stretches
+    from engine.knowledge.section import Audience, Section, Stretch, stretches
     from engine.knowledge.sheet import Sheet, sheet_of
     from engine.knowledge.source import Passage, Source, assemble
+    from engine.language.centroids import Centroids, LabelledText
+    from engine.language.detection import LanguageDetector
     from engine.language.features import Features
     from engine.language.heads import FORMAT, Description, Head, LinearHeads
     from engine.language.letters import words as head_words
@@ -93,10 +108,13 @@ if TYPE_CHECKING:
     from engine.retrieval.protocol import Hit, Retriever
     from engine.retrieval.scorer import Component
     from engine.retrieval.search import Explanation, PartExplanation, Search
+    from engine.retrieval.sections import EVIDENCE as SECTION_EVIDENCE
+    from engine.retrieval.sections import SectionHit, SectionSearch, SectionsFound
+    from engine.retrieval.sections import evidence_of_fit as section_confidence
     from engine.rules import RuleBook
     from engine.settings import AssistantSettings, Budget, Limits, ModelSettings, Price, Reflection, Strict
     from engine.stakes import Stakes
-    from engine.texts import Texts, check_braces, named_in_braces
+    from engine.texts import GuideTexts, Texts, check_braces, named_in_braces
     from engine.turn.checks import private_sentences
     from engine.turn.conversation import active_after, conversation_from_json, conversation_to_json, messages_from
     from engine.turn.engine import Engine
@@ -117,6 +135,7 @@ if TYPE_CHECKING:
         LayerResult,
         Medium,
         Message,
+        Offer,
         Outcome,
         Reminder,
         Reply,
@@ -138,6 +157,7 @@ if TYPE_CHECKING:
     from engine.urgency.classifier import UrgencyClassifier, said_before
     from engine.urgency.danger import ASK_AGAIN_AFTER
     from engine.urgency.llm import URGENCY_GIVEN, LlmUrgency
+    from engine.urgency.person import about_another
     from engine.urgency.protocol import FastLayer, UrgencyLayer
     from engine.urgency.referral import (
         CountryContacts,
@@ -178,11 +198,14 @@ __all__ = [
     "FORMAT",
     "HEADS",
     "JUDGE_GIVEN",
+    "KIND_HEADS",
     "MEDIA_LIST",
     "NEED_GIVEN",
     "REFINER_GIVEN",
     "RELEVANCE_GIVEN",
     "ROLE_AND_TONE",
+    "SECTION_EVIDENCE",
+    "SERVICE",
     "SOURCE_FIDELITY",
     "STOP_WORDS",
     "TONE",
@@ -195,6 +218,7 @@ __all__ = [
     "AgentTask",
     "Assistant",
     "AssistantSettings",
+    "Audience",
     "Basis",
     "Budget",
     "BuiltinRefiner",
@@ -203,6 +227,8 @@ __all__ = [
     "BuiltinUnsupportedClaims",
     "CafiError",
     "Case",
+    "Category",
+    "Centroids",
     "ChatModel",
     "Completion",
     "Component",
@@ -229,6 +255,8 @@ __all__ = [
     "Finish",
     "Floats",
     "Floor",
+    "Guide",
+    "GuideTexts",
     "HandoffOffer",
     "Head",
     "Help",
@@ -242,6 +270,9 @@ __all__ = [
     "KnowledgeBase",
     "KnowledgeBaseError",
     "KnownDanger",
+    "LabelledText",
+    "LanguageDetector",
+    "LayQuestions",
     "LayerResult",
     "Ledger",
     "Limits",
@@ -257,6 +288,8 @@ __all__ = [
     "MediaEntry",
     "Medium",
     "Message",
+    "MessageKind",
+    "MessageKinds",
     "ModelCall",
     "ModelDeclined",
     "ModelError",
@@ -264,6 +297,7 @@ __all__ = [
     "ModelOutputError",
     "ModelSettings",
     "ModelUnavailable",
+    "Offer",
     "OpenAIEmbedder",
     "OpenAIModel",
     "Outcome",
@@ -296,7 +330,14 @@ __all__ = [
     "SealBroken",
     "Search",
     "SearchCompleteness",
+    "Section",
+    "SectionHit",
+    "SectionQuestions",
+    "SectionSearch",
+    "SectionsFound",
     "SentencePurpose",
+    "Service",
+    "ServiceAnswers",
     "Sheet",
     "Source",
     "Stage",
@@ -324,6 +365,7 @@ __all__ = [
     "Wish",
     "WordRelevance",
     "WordVectors",
+    "about_another",
     "active_after",
     "applicable",
     "assemble",
@@ -338,6 +380,7 @@ __all__ = [
     "fold",
     "grade",
     "head_words",
+    "lay_question_faults",
     "line_of",
     "load_referrals",
     "load_vectors",
@@ -348,7 +391,10 @@ __all__ = [
     "parse_yaml",
     "picture_kind",
     "private_sentences",
+    "question_languages",
+    "questions_file",
     "read_dangers",
+    "read_lay_questions",
     "read_manifest",
     "read_reply",
     "read_text",
@@ -357,6 +403,7 @@ __all__ = [
     "referral_warnings",
     "said_before",
     "scan_knowledge",
+    "section_confidence",
     "sentences",
     "sheet_of",
     "squash",

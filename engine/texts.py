@@ -23,7 +23,6 @@ _PUT_IN = {
     "greeting": _ABOUT,
     "thanks": _ABOUT,
     "farewell": _ABOUT,
-    "about": _ABOUT,
     "ask_first": frozenset({"topic"}),
     "no_more": frozenset({"title"}),
     "origin": frozenset({"title"}),
@@ -35,13 +34,11 @@ _PUT_IN = {
 class Sayings(Strict):
     """What people say in many words, by sense; the last four are the wishes about the last answer."""
 
-    about: Saying
     greeting: Saying
     farewell: Saying
     thanks: Saying
     insult: Saying
     distress: Saying
-    secrecy: Saying
     simpler: Saying
     shorter: Saying
     example: Saying
@@ -71,7 +68,6 @@ class Texts(Strict):
     farewell: str
     all_right: str
     insult: str
-    about: str
     ask_first: str
     next_part: str
     no_more: str
@@ -84,7 +80,6 @@ class Texts(Strict):
     cannot_know: str
     belief: str
     distress: str
-    secrecy: str
     origin: str
     no_origin: str
     wishes: dict[str, str]
@@ -110,6 +105,27 @@ class Texts(Strict):
     def load(cls, path: Path) -> Texts:
         """Read one language; raises ConfigurationError naming file and key."""
         return read_yaml(path, cls, remedy="Check `texts` in the assistant.")
+
+
+class GuideTexts(Strict):
+    """What the built-in guide says around what it offers, in one language: `config/guide/<language>.yaml`."""
+
+    unsure: str
+    unsure_about: str
+    declined: str
+    remark: str
+    remark_offer: str
+    own_language_only: str
+
+    @model_validator(mode="after")
+    def _can_be_filled(self) -> GuideTexts:
+        check_braces(self.model_dump(), {"unsure_about": frozenset({"title"})})
+        return self
+
+    @classmethod
+    def load_all(cls, folder: Path) -> dict[str, GuideTexts]:
+        """Every language in a folder; raises ConfigurationError naming file and key."""
+        return {path.stem: read_yaml(path, cls) for path in sorted(folder.glob("*.yaml"))}
 
 
 def braces(key: str, sentence: str) -> frozenset[str]:

@@ -227,8 +227,20 @@ class Urgency:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Offer:
+    """A question that can be tapped, and the section that answers it."""
+
+    question: str
+    source: str
+    section: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Draft:
     """What the agent wants to say, before anyone has judged it.
+
+    `offers`: questions that can be tapped below it; `lost`: there is nothing near, so that topics are offered; `service`: the
+    subject of the service that it tells of.
 
     `fixed`: a sentence of the house from `config/texts`, word for word. Only the built-in agent can say so; such a
     draft passes the code checks and needs no judge.
@@ -241,6 +253,9 @@ class Draft:
     media: tuple[str, ...] = ()
     handoff: str | None = None
     fixed: bool = False
+    offers: tuple[Offer, ...] = ()
+    lost: bool = False
+    service: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -381,7 +396,11 @@ class Reply:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Turn:
-    """One turn of conversation: the reply, the conversation after it, and how it came about."""
+    """One turn of conversation: the reply, the conversation after it, and how it came about.
+
+    `offers`: questions that can be tapped; `lost`: nothing was near, so that the topics are offered; `service`: the subject of
+    the service that was asked about and told; `language`: that of the message.
+    """
 
     reply: Reply
     conversation: Conversation
@@ -390,6 +409,10 @@ class Turn:
     usage: Usage = field(default_factory=Usage)
     sources_in_context: tuple[str, ...] = ()
     help: Help = Help.NONE
+    offers: tuple[Offer, ...] = ()
+    lost: bool = False
+    service: str = ""
+    language: str = "en"
 
     @property
     def is_private(self) -> bool:

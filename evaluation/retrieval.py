@@ -9,12 +9,16 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from engine import Engine, Retriever, Turn, clean
+from engine import Engine, Guide, Retriever, Turn, clean
 from evaluation.rows import read_rows
+from evaluation.section_figures import FoundSections, section_figures
 
 
 class LabelledQuestion(BaseModel):
-    """One labelled question. `relevant` is empty for a question that no source answers."""
+    """One labelled question. `relevant` is empty for a question that no source answers.
+
+    `section` is `source#section` of the one that answers it best, empty where nobody said which.
+    """
 
     model_config = ConfigDict(extra="allow", frozen=True)
 
@@ -22,6 +26,7 @@ class LabelledQuestion(BaseModel):
     question: str
     relevant: tuple[str, ...]
     kind: str = "plain"
+    section: str = ""
 
 
 def read_questions(path: Path) -> list[LabelledQuestion]:
@@ -30,14 +35,23 @@ def read_questions(path: Path) -> list[LabelledQuestion]:
 
 
 def measure(
-    questions: Iterable[LabelledQuestion], retriever: Retriever, progress: Callable[[], None] = lambda: None
+    questions: Iterable[LabelledQuestion],
+    retriever: Retriever,
+    progress: Callable[[], None] = lambda: None,
+    *,
+    guide: Guide | None = None,
 ) -> dict[str, Any]:
-    """What the search finds: shares over all answerable questions and by kind, as in `figures`."""
-    rows = []
+    """What the search finds: shares over all answerable questions and by kind, as in `figures`.
+
+    With a guide, `sections` is added for the questions that name one, if there are any.
+    """
+    rows, sections = [], []
     for one in questions:
         rows.append((one, [hit.source for hit in retriever.search(clean(one.question).text, top=3)]))
+        if guide is not None and one.section:
+            sections.append(FoundSections.by(guide, one.question, one.section))
         progress()
-    return figures(rows)
+    return {**figures(rows), **({"sections": section_figures(sections)} if sections else {})}
 
 
 async def measure_agent(

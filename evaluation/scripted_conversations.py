@@ -55,6 +55,7 @@ async def converse(
         "outcomes": dict(sorted(Counter(str(turn.review.outcome) for turn in turns).items())),
         "built_in": sum(turn.review.built_in for turn in turns),
         "cited": sum(bool(turn.reply.citations) for turn in turns),
+        **_kinds(turns),
         "urgency": dict(sorted(Counter(str(turn.urgency.level) for turn in turns).items())),
         "llm_calls": sum(turn.usage.llm_calls for turn in turns),
         "prompt_tokens": sum(turn.usage.prompt_tokens for turn in turns),
@@ -65,6 +66,16 @@ async def converse(
             {"id": script.id, "turns": [_row(said, turn) for said, turn in zip(script.says, run, strict=True)]}
             for script, run in zip(scripts, runs, strict=True)
         ],
+    }
+
+
+def _kinds(turns: Sequence[Turn]) -> dict[str, int]:
+    """How many turns quote, offer questions (below a quotation too), decline because nothing is near, tell of the service."""
+    return {
+        "quoted": sum(turn.review.built_in and bool(turn.reply.citations) for turn in turns),
+        "offers": sum(bool(turn.offers) for turn in turns),
+        "declined": sum(turn.lost for turn in turns),
+        "service": sum(bool(turn.service) for turn in turns),
     }
 
 
@@ -79,6 +90,8 @@ def _row(said: str, turn: Turn) -> dict[str, Any]:
         "urgency": str(turn.urgency.level),
         "help": str(turn.help),
         "check_question": turn.help is Help.QUESTION,
+        "offers": [{"question": one.question, "source": one.source, "section": one.section} for one in turn.offers],
+        "language": turn.language,
         "delusional_framing": turn.urgency.delusional_framing,
         "handoff": turn.reply.handoff,
         "in_context": list(turn.sources_in_context),

@@ -31,7 +31,7 @@ def chats_in(
     **settings: Any,
 ) -> Chats:
     """Everything around turns, with its files in a folder. `given`: parts in place of what would be built."""
-    return telegram.chats_in(folder, model, sessions, given, web=WebSettings(port=0, **(page or {})), **settings)
+    return telegram.chats_in(folder, model, sessions, given, web=WebSettings(**{"port": 0, **(page or {})}), **settings)
 
 
 @asynccontextmanager

@@ -21,12 +21,13 @@ from adapters.conversation.outgoing import Button, Outgoing
 from adapters.conversation.receipt import Receipt
 from adapters.conversation.state import ChatState
 from adapters.conversation.texts import COMMANDS
+from adapters.conversation.topics import NAMING
 from adapters.storage.identity import ChatIdentity
 from engine import Turn
 
 SITTER = ChatIdentity(platform="console", chat="here")
 """Whoever sits at the terminal."""
-_KNOWN = frozenset({*COMMANDS, "topic", "consent", "decline"})
+_KNOWN = frozenset({*COMMANDS, *NAMING, "consent", "decline"})
 
 
 class Terminal(Protocol):

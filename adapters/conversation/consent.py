@@ -31,26 +31,34 @@ class Consent:
 
     async def hold(self, state: ChatState, incoming: Incoming) -> Outgoings:
         """The disclaimer; the question waits, the crisis referral does not."""
-        text = "" if incoming.wordless else self.turns.as_question(state, incoming)
-        if text and incoming.command in {"", "ask"}:
+        text = "" if incoming.wordless or incoming.command not in {"", "ask"} else incoming.text
+        if text:
             referral = await self.turns.referral_now(state, text)
             if referral is not None:
                 yield referral
                 # It is one line when the question's turn comes: the whole of it has just been shown.
                 told = replace(state.conversation, danger=Danger(told=0, shown=0, held=text))
                 state = replace(state, conversation=told)
-        said, again = self.pages.texts(state), bool(state.waiting) and incoming.command != "start"
-        state = replace(state, waiting=text or state.waiting)
+        waits = bool(state.waiting or state.waiting_topic)
+        said, again = self.pages.texts(state), waits and incoming.command != "start"
+        state = self._waiting(state, incoming, text)
         if again:
             yield Outgoing(text=said.consent_first, buttons=self.buttons(said), private=True, state=state)
         else:
             yield self.welcome(state)
 
+    def _waiting(self, state: ChatState, incoming: Incoming, text: str) -> ChatState:
+        """The chat with what waits for consent: the last question, or the last topic that was opened by a link or button."""
+        if text:
+            return replace(state, waiting=text, waiting_topic="")
+        opens = incoming.command in {"start", "topic"} and self.pages.browsed.source(state, incoming.text) is not None
+        return replace(state, waiting="", waiting_topic=incoming.text) if opens else state
+
     async def start(self, state: ChatState, incoming: Incoming) -> Outgoings:
         """The disclaimer, or, for somebody who has agreed, the topic of a link."""
         if not state.consented:
             shown = self.hold(state, incoming)
-        elif incoming.text and self.turns.as_question(state, incoming):
+        elif self.pages.browsed.source(state, incoming.text) is not None:
             shown = self.turns.topic(state, incoming)
         else:
             said = self.pages.texts(state)
@@ -100,13 +108,17 @@ class Consent:
             async for outgoing in self.pages.country(state, incoming):
                 yield outgoing
         else:
-            state = replace(state, country="", waiting="")
+            state = replace(state, country="", waiting="", waiting_topic="")
             async for outgoing in self.turns.message(state, replace(incoming, command="")):
                 yield outgoing
 
     async def _begun(self, state: ChatState, incoming: Incoming) -> Outgoings:
-        said, question = self.pages.texts(state), state.waiting
-        state = replace(state, consented=True, waiting="")
+        said, question, topic = self.pages.texts(state), state.waiting, state.waiting_topic
+        state = replace(state, consented=True, waiting="", waiting_topic="")
+        if topic:
+            async for outgoing in self.turns.topic(state, replace(incoming, command="topic", text=topic, about=None)):
+                yield outgoing
+            return
         if not question:
             yield Outgoing(text=said.consented, private=True, state=state)
             return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -37,6 +38,11 @@ class Button:
         if not divider or not second or not command.isalpha() or (about and not about.isdecimal()):
             return None
         return command, int(about[:9]) if about else None, argument
+
+
+def section_code(source: str, section: str) -> str:
+    """A section as a button carries it: short, and the same after a restart and for every platform."""
+    return hashlib.sha256(f"{source}#{section}".encode()).hexdigest()[:12]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from adapters.conversation.incoming import Incoming
 from adapters.conversation.origin import origin
-from adapters.conversation.outgoing import BUTTON_BYTES, Button, Outgoing, Outgoings, Rows
+from adapters.conversation.outgoing import Button, Outgoing, Outgoings, Rows
 from adapters.conversation.privacy import ModeratorNotices, Platform, PrivacyFacts, what_is_kept, who_can_read
 from adapters.conversation.state import Answered, ChatState
 from adapters.conversation.texts import ChatTexts, Languages
+from adapters.conversation.topics import Topics
 from engine import Assistant, Engine, Referral, Referrals, Role
 
-TOPICS_A_PAGE = 8
 COUNTRIES_A_PAGE = 20
 """With the two buttons below them they are no more than Discord shows."""
 RATHER_NOT = "none"
 """What a button carries for somebody who would rather not say where they are."""
-_LONGEST_TOPIC = BUTTON_BYTES - len(Button(label="", command="topic").code())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,6 +32,11 @@ class Pages:
     platform: Platform
     facts: PrivacyFacts
     moderators: ModeratorNotices | None = None
+
+    @property
+    def browsed(self) -> Topics:
+        """What can be chosen by buttons alone."""
+        return Topics(engine=self.engine, languages=self.languages)
 
     @property
     def referrals(self) -> Referrals:
@@ -93,21 +96,20 @@ class Pages:
         yield Outgoing(text=self.texts(state).only_text, private=True, state=state)
 
     async def topics(self, state: ChatState, incoming: Incoming) -> Outgoings:
-        """Titles as buttons, a page at a time."""
-        said, sources = self.texts(state), list(self.assistant(state).knowledge.sources.values())
-        pages = -(-len(sources) // TOPICS_A_PAGE)
-        page = int(incoming.text) % pages if incoming.text.isdecimal() and len(incoming.text) < 6 and pages else 0
-        chosen = sources[page * TOPICS_A_PAGE : (page + 1) * TOPICS_A_PAGE]
-        rows = [(Button(label=source.title, command="topic", argument=topic_code(source.id)),) for source in chosen]
-        if pages > 1:
-            rows.append((Button(label=said.buttons.topics, command="topics", argument=str((page + 1) % pages)),))
-        yield Outgoing(text=said.topics, buttons=tuple(rows), private=True, state=state)
+        """What there are texts about, as buttons."""
+        yield self.browsed.beginning(state, incoming.text.strip())
 
-    def topic_title(self, state: ChatState, code: str) -> str:
-        """The title of the source that a topic's button or link names; empty for one that is not there (any more)."""
-        sources = self.assistant(state).knowledge.sources
-        named = sources.get(code) or next((one for one in sources.values() if topic_code(one.id) == code), None)
-        return "" if named is None else named.title
+    async def category(self, state: ChatState, incoming: Incoming) -> Outgoings:
+        """The titles of a category."""
+        category = self.browsed.category(state, incoming.text)
+        yield self.browsed.unknown(state) if category is None else self.browsed.titles(state, category, incoming.text)
+
+    def live(self, state: ChatState, incoming: Incoming, subject: str) -> str:
+        """What is true here of a question about the service; empty where it is the same everywhere."""
+        said = self.texts(state)
+        if subject == "who_reads":
+            return who_can_read(self._facts(state), self.platform, said, private=incoming.private)
+        return self._kept(state, said) if subject == "memory" else ""
 
     async def source(self, state: ChatState, incoming: Incoming) -> Outgoings:
         """The passages that an answer comes from."""
@@ -189,27 +191,25 @@ class Pages:
     async def privacy(self, state: ChatState, incoming: Incoming) -> Outgoings:
         """What is kept, and for how long."""
         said = self.texts(state)
+        yield Outgoing(text=self._kept(state, said), title=said.privacy.title, private=True, state=state)
+
+    def _kept(self, state: ChatState, said: ChatTexts) -> str:
         lines = [what_is_kept(self.facts, said)]
         if self.moderators is not None and (kept := self.moderators.kept(state.language)):
             lines.append(f"- {kept}")
-        yield Outgoing(text="\n".join(lines), title=said.privacy.title, private=True, state=state)
+        return "\n".join(lines)
 
     async def whocanread(self, state: ChatState, incoming: Incoming) -> Outgoings:
         """Who can read this chat."""
-        said, facts = self.texts(state), self.facts
-        if self.moderators is not None:
-            notices = (self.moderators.reads(state.language), facts.moderators)
-            facts = replace(facts, moderators=" ".join(filter(None, notices)))
-        text = who_can_read(facts, self.platform, said, private=incoming.private)
+        said = self.texts(state)
+        text = who_can_read(self._facts(state), self.platform, said, private=incoming.private)
         yield Outgoing(text=text, title=said.whocanread.title, private=True, state=state)
 
-
-def topic_code(source: str) -> str:
-    """A source's id as a button carries it: ids that are too long end in a hash, others stay as they are."""
-    if len(source) <= _LONGEST_TOPIC:
-        return source
-    hashed = hashlib.blake2b(source.encode(), digest_size=8).hexdigest()
-    return f"{source[: _LONGEST_TOPIC - len(hashed) - 1]}~{hashed}"
+    def _facts(self, state: ChatState) -> PrivacyFacts:
+        if self.moderators is None:
+            return self.facts
+        notices = (self.moderators.reads(state.language), self.facts.moderators)
+        return replace(self.facts, moderators=" ".join(filter(None, notices)))
 
 
 def _words_of(state: ChatState, about: Answered) -> str:

@@ -33,7 +33,8 @@ class ChatState:
     """A chat between messages.
 
     `country` and `language` as chosen, an empty country by somebody who would rather not say.
-    `waiting`: the question sent before consent. `answered`: the last answer's number; `answers`: the last few.
+    `waiting`: the question sent before consent, `waiting_topic` the topic opened before it. `answered`: the last answer's
+    number; `answers`: the last few.
     `since_asked`: answers since feedback was asked for; `asked`: the questions of feedback they were asked, each once and
     for as long as the chat lasts; `since_referral`: answers since help was shown, if ever. `told_quoting`: they know
     that today's answers are quotations only.
@@ -44,6 +45,7 @@ class ChatState:
     language: str | None = None
     consented: bool = False
     waiting: str = ""
+    waiting_topic: str = ""
     answered: int = 0
     answers: tuple[Answered, ...] = ()
     since_asked: int = 0
@@ -88,6 +90,7 @@ class ChatState:
             "conversation": conversation_to(self.conversation),
             "answers": [asdict(one) for one in self.answers],
             "asked": self.asked,
+            "waiting_topic": self.waiting_topic,
             **{name: getattr(self, name) for name in _PLAIN},
         }
         return json.dumps(kept, ensure_ascii=False, separators=(",", ":")).encode(errors="surrogatepass")
@@ -104,6 +107,7 @@ class ChatState:
             conversation=conversation_from(kept["conversation"]),
             answers=tuple(Answered(**{**one, "sources": tuple(one["sources"])}) for one in kept["answers"]),
             asked=tuple(kept.get("asked", ())),  # chats of earlier versions do not say
+            waiting_topic=kept.get("waiting_topic", ""),
             **{name: kept[name] for name in _PLAIN},
         )
 

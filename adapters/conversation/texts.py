@@ -36,6 +36,7 @@ _PUT_IN: Mapping[str, frozenset[str]] = {
     "welcome": frozenset({"name", "condition", "emergency"}),
     "not_end_to_end": frozenset({"platform"}),
     "goodbye_crisis": frozenset({"contacts"}),
+    "choose_in": frozenset({"title"}),
     "topic_question": frozenset({"title"}),
     "source_rests_on": frozenset({"references"}),
     "picture": frozenset({"caption", "alt"}),
@@ -75,6 +76,9 @@ class ButtonTexts(Strict):
     unhelpful: str
     crisis: str
     topics: str
+    more_questions: str
+    none_of_these: str
+    all_topics: str
     skip: str
     yes: str
     no: str
@@ -145,6 +149,7 @@ class ChatTexts(Strict):
     help: str
     unknown_command: str
     topics: str
+    choose_in: str
     topic_question: str
     unknown_topic: str
     source_is: str

@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TypeAlias
 
 from adapters.conversation.daily_budget import DailyBudget
@@ -19,13 +20,11 @@ from adapters.conversation.pages import Pages
 from adapters.conversation.reader import Reader
 from adapters.conversation.state import ChatState
 from adapters.conversation.texts import ChatTexts
+from adapters.conversation.topics import NAMING, TappedQuestion, section_button
 from adapters.storage.urgent_counts import UrgentCounts
 from engine import Basis, DangerAnswer, Help, Medium, Outcome, Referral, Turn, Urgency, UrgencyLevel, Wish
 
 WISHES = {"simpler": Wish.SIMPLER, "shorter": Wish.SHORTER, "example": Wish.EXAMPLE, "more": Wish.MORE}
-_NAMING = {"start", "topic", "danger"}
-"""What follows these commands is a name of ours, not somebody's own words."""
-
 
 Ask: TypeAlias = Callable[[bool], Awaitable[Turn]]
 """Asks the engine for a turn; with True, of the built-in agents alone."""
@@ -67,11 +66,20 @@ class Turns:
 
     async def own_alarm(self, state: ChatState, incoming: Incoming) -> Outgoing | None:
         """The same, where the words are somebody's own; a topic's name is not."""
-        if not incoming.text or (incoming.command in _NAMING and self.as_question(state, incoming)):
+        ours = incoming.command in {"start", *NAMING}
+        if not incoming.text or (ours and self.pages.browsed.named(state, incoming.command, incoming.text)):
             return None
         return await self.referral_now(state, incoming.text)
 
-    async def turn(self, state: ChatState, message: str, *, wish: Wish = Wish.ANSWER, built_in: bool = False) -> Turn:
+    async def turn(
+        self,
+        state: ChatState,
+        message: str,
+        *,
+        wish: Wish = Wish.ANSWER,
+        built_in: bool = False,
+        live: Callable[[str], str] | None = None,
+    ) -> Turn:
         """The engine's turn for one message. `built_in`: no language model is asked."""
         seen = await self.read(state, message) if wish is Wish.ANSWER else None
         at_once = seen is not None and seen.level is UrgencyLevel.URGENT
@@ -82,8 +90,21 @@ class Turns:
                 wish=wish,
                 built_in=built_in,
                 seen=seen,
+                live=live,
                 referral=self.pages.referral(state),
             )
+        return self._counted(turn)
+
+    async def tapped(self, state: ChatState, question: TappedQuestion, live: Callable[[str], str]) -> Turn:
+        """The engine's turn for a question that was tapped; it is answered by quotation, so it needs no place."""
+        turn = await self.pages.engine.respond(
+            state.conversation,
+            question.words,
+            section=question.section,
+            language=question.language,
+            live=live,
+            referral=self.pages.referral(state),
+        )
         return self._counted(turn)
 
     async def answered(self, state: ChatState, answer: DangerAnswer, *, built_in: bool = False) -> Turn:
@@ -106,17 +127,29 @@ class Turns:
     # --- What people do ---------------------------------------------------------------------------------------------
 
     def message(self, state: ChatState, incoming: Incoming) -> Outgoings:
-        """Answer a message; who asks who can read this is told by the page for it, not by a model."""
-        if self.pages.assistant(state).texts.sayings.secrecy.fits(incoming.text):
-            return self.pages.whocanread(state, incoming)
-        return self._turn(state, incoming, lambda quoting: self.turn(state, incoming.text, built_in=quoting))
+        """Answer a message; what is asked of the service is told as it is here."""
+        live = partial(self.pages.live, state, incoming)
+        return self._turn(state, incoming, lambda quoting: self.turn(state, incoming.text, built_in=quoting, live=live))
+
+    def section(self, state: ChatState, incoming: Incoming) -> Outgoings:
+        """Answer a question that was tapped, from its own section; one that is gone is too old."""
+        found = self.pages.browsed.section(state, incoming.text)
+        if found is None:
+            return self._too_old(state)
+        live = partial(self.pages.live, state, incoming)
+        return self._turn(state, incoming, lambda _: self.tapped(state, found, live))
 
     def topic(self, state: ChatState, incoming: Incoming) -> Outgoings:
-        """Answer what a topic's button or link stands for."""
-        question = self.as_question(state, incoming)
-        if not question:
-            return only(Outgoing(text=self.pages.texts(state).unknown_topic, private=True, state=state))
-        return self.message(state, replace(incoming, text=question))
+        """The questions that a topic's button or link stands for; of a text with only one, its answer."""
+        browsed = self.pages.browsed
+        source = browsed.source(state, incoming.text)
+        if source is None:
+            return only(browsed.unknown(state))
+        offers = browsed.offers(state, source)
+        if len(offers) == 1:
+            argument = section_button(offers[0], browsed.language(state)).argument
+            return self.section(state, replace(incoming, command="section", text=argument))
+        return only(browsed.questions(state, source, incoming.text))
 
     def wish(self, state: ChatState, incoming: Incoming) -> Outgoings:
         """The last answer in another form; older answers are too far away to know what was meant."""
@@ -142,13 +175,6 @@ class Turns:
 
     def _answered(self, state: ChatState, incoming: Incoming, answer: DangerAnswer) -> Outgoings:
         return self._turn(state, incoming, lambda quoting: self.answered(state, answer, built_in=quoting))
-
-    def as_question(self, state: ChatState, incoming: Incoming) -> str:
-        """What somebody wants to know: their words, or the question that a topic stands for."""
-        if incoming.command not in {"start", "topic"}:
-            return incoming.text if incoming.command in {"", "ask"} else ""
-        title = self.pages.topic_title(state, incoming.text)
-        return self.pages.texts(state).topic_question.format(title=title) if title else ""
 
     async def _turn(self, state: ChatState, incoming: Incoming, ask: Ask) -> Outgoings:
         quoting = self.spending.exhausted
@@ -186,8 +212,9 @@ class Turns:
         return await self.feedback.due(incoming.identity, state, state.language or self.pages.languages.default)
 
     def _buttons(self, said: ChatTexts, turn: Turn, number: int) -> Rows:
+        offered = offer_buttons(said, turn)
         if turn.review.outcome is Outcome.FIXED and not turn.reply.citations:
-            return ()
+            return offered
 
         def button(command: str, label: str, argument: str = "") -> Button:
             return Button(label=label, command=command, argument=argument, about=number)
@@ -205,7 +232,17 @@ class Turns:
         rows.append(tuple(rest))
         if self.feedback is not None and not turn.is_private:
             rows.append((button("thumb", labels.helpful, "yes"), button("thumb", labels.unhelpful, "no")))
-        return tuple(rows)
+        return (*offered, *rows)
+
+
+def offer_buttons(said: ChatTexts, turn: Turn) -> Rows:
+    """A row for each question that can be tapped; where none may be meant or nothing was near, one that leads to the topics."""
+    rows = [(section_button(one, turn.language),) for one in turn.offers]
+    if turn.lost:
+        rows.append((Button(label=said.buttons.all_topics, command="topics"),))
+    elif rows and not turn.reply.citations:
+        rows.append((Button(label=said.buttons.none_of_these, command="topics"),))
+    return tuple(rows)
 
 
 def safe_button(referral: Referral) -> Rows:

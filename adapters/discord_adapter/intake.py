@@ -246,7 +246,7 @@ class DiscordIntake:
         offered: list[tuple[str, str]] = []
         if suggest.command == "topics":
             sources = pages.assistant(state).knowledge.sources.values()
-            offered = [(one.title, one.id) for one in sources]
+            offered = [(pages.browsed.title(state, one), one.id) for one in sources]
         elif suggest.command == "country":
             offered = [(name, code) for code, name in pages.referrals.offered(state.language).items()]
         elif suggest.command == "language":

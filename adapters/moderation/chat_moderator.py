@@ -12,6 +12,7 @@ from adapters.conversation.incoming import Incoming
 from adapters.conversation.outgoing import Outgoing, Outgoings, only
 from adapters.conversation.pages import Pages
 from adapters.conversation.state import KEPT_ANSWERS, ChatState
+from adapters.conversation.topics import NAMING
 from adapters.conversation.turns import WISHES, Turns
 from adapters.moderation.policy import Mode, Reason, reason_to_wait
 from adapters.moderation.rechecks import doubts
@@ -22,7 +23,7 @@ from adapters.moderation.texts import MemberTexts
 from adapters.texts import ByLanguage
 from engine import Conversation, Outcome, Reply, Review, Role, StorageError, Turn, Urgency
 
-ASKING = frozenset({"", "ask", "topic", "topics", "safe", "start", "consent", *WISHES})
+ASKING = frozenset({"", "ask", "topics", *NAMING, "safe", "start", "consent", *WISHES})
 """What a pause holds off. Help, contacts, choices, privacy and leaving stay."""
 
 

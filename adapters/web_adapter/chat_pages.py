@@ -14,6 +14,7 @@ from adapters.conversation.outgoing import Button, Outgoing
 from adapters.conversation.pages import RATHER_NOT
 from adapters.conversation.privacy import what_is_kept, who_can_read
 from adapters.conversation.texts import COMMANDS
+from adapters.conversation.topics import NAMING, topic_code
 from adapters.delivery.limits import ALWAYS
 from adapters.storage.identity import ChatIdentity
 from adapters.web_adapter.boards import Board, rung
@@ -21,12 +22,12 @@ from adapters.web_adapter.cookies import new_session
 from adapters.web_adapter.entries import Entry
 from adapters.web_adapter.screen import QUIET
 from adapters.web_adapter.website import PLATFORM, RequestRefused, Site, Visit
-from engine import Source, StorageError
+from engine import StorageError
 
 MOST_CHARACTERS = 12_000
 """More is cut; the engine reads the first 4,000 and says so."""
 _ERASING = frozenset({"forget", "stop", "decline"})
-_COMMANDS = frozenset(COMMANDS) | {"topic", "thumb", "consent", "danger"}
+_COMMANDS = frozenset(COMMANDS) | NAMING | {"thumb", "consent", "danger"}
 _WAKE_SECONDS = 20.0
 
 
@@ -66,7 +67,7 @@ class ChatPages:
         quiet = {QUIET: 1}
         steps = [visit.incoming("language", look.language, place=quiet)]
         steps.append(visit.incoming("country", look.country or RATHER_NOT, place=quiet))
-        waits = state is not None and bool(state.waiting)
+        waits = state is not None and bool(state.waiting or state.waiting_topic)
         steps.append(visit.incoming("consent", place={} if waits else quiet))
         board = self.site.boards.get(visit.identity)
         if not await self.site.take(board, steps):
@@ -106,13 +107,15 @@ class ChatPages:
             draft=draft,
             paused=self.site.pause.on,
             emergency=visit.emergency,
-            suggested=self._suggested(),
+            suggested=self._suggested(visit),
         )
 
-    def _suggested(self) -> list[Source]:
-        """What somebody who begins may want to know; of the default assistant."""
+    def _suggested(self, visit: Visit) -> list[tuple[str, str]]:
+        """What somebody who begins may want to know, of the default assistant: ids and titles."""
         engine = self.site.chat.engine
-        return list(engine.assistants[engine.default].knowledge.pick(self.site.settings.suggested))
+        chosen = engine.assistants[engine.default]
+        sources = chosen.knowledge.pick(self.site.settings.suggested)
+        return [(topic_code(one.id), chosen.guide.title(one, visit.look.language)) for one in sources]
 
     async def message(self, visit: Visit) -> Response:
         """A question, or a command that is typed."""
@@ -163,8 +166,8 @@ class ChatPages:
             raise
 
     async def _not_taken(self, visit: Visit, board: Board, incoming: Incoming, why: str) -> None:
-        """Say why nothing was taken; in its place stands the referral for words of danger, which no topic's name is."""
-        referral = None if incoming.command == "topic" else await visit.referral(incoming.text)
+        """Say why nothing was taken; in its place stands the referral for words of danger, which no name of ours is."""
+        referral = None if incoming.command in NAMING else await visit.referral(incoming.text)
         outgoing = referral or Outgoing(text=why.format(emergency=visit.emergency))
         board.add(self.site.entries.shown(outgoing, visit.look.language))
 

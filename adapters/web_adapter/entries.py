@@ -16,6 +16,7 @@ from adapters.conversation.origin import nearest
 from adapters.conversation.outgoing import Button, Outgoing, Rows
 from adapters.conversation.pages import RATHER_NOT
 from adapters.conversation.state import Answered, ChatState
+from adapters.conversation.topics import NAMING
 from adapters.conversation.turns import check_buttons, safe_button
 from engine import Assistant, Medium, Message, Outcome, Role, Turn
 
@@ -73,8 +74,10 @@ class Entries:
         labels = self.chat.languages.choose(incoming.language).buttons.model_dump()
         if command in {"thumb", "consent"}:
             return None
-        if command == "topic":
-            text = self._title(text)
+        if command in NAMING:
+            text = self._named(incoming)
+        elif command == "topics":
+            text = labels["topics" if text else "all_topics"]
         elif command in {"danger", "safe"}:
             answers = self.chat.pages.referrals.choose(None, incoming.language).texts.buttons.model_dump()
             text = answers.get(text or command, text)
@@ -92,11 +95,12 @@ class Entries:
             return texts.more_countries
         return texts.rather_not if code == RATHER_NOT else referrals.offered(language).get(code, code)
 
-    def _title(self, source: str) -> str:
-        for assistant in self.chat.engine.assistants.values():
-            if (found := assistant.knowledge.get(source)) is not None:
-                return found.title
-        return source
+    def _named(self, incoming: Incoming) -> str:
+        """What a name of ours stands for, with whichever assistant the chat may be."""
+        chat, new = self.chat, self.chat.start(incoming)
+        states = (replace(new, conversation=chat.engine.start(name)) for name in chat.engine.assistants)
+        found = (chat.pages.browsed.named(state, incoming.command, incoming.text) for state in states)
+        return next(filter(None, found), "")
 
     def shown(self, outgoing: Outgoing, language: str) -> Entry:
         """An outgoing message as an entry."""
@@ -150,15 +154,17 @@ class Entries:
             text=message.content,
             lang=self._texts_of(assistant) if self.chat.pages.facts.provider is None else language,
             citations=self.cited(assistant, message.citations, message.content),
-            buttons=self._buttons(about, state) if about is not None and last and message.citations else (),
+            buttons=self._buttons(about, state, cites=bool(message.citations)) if about is not None and last else (),
         )
 
     def _is_referral(self, text: str, state: ChatState) -> bool:
         referral = self.chat.pages.referral(state)
         return text in referral.every_form()
 
-    def _buttons(self, about: Answered, state: ChatState) -> Rows:
+    def _buttons(self, about: Answered, state: ChatState, *, cites: bool) -> Rows:
         labels = self.chat.pages.texts(state).buttons
+        if not cites:  # questions may have been offered, which are not kept
+            return ((Button(label=labels.all_topics, command="topics"),),)
 
         def button(command: str, label: str, argument: str = "") -> Button:
             return Button(label=label, command=command, argument=argument, about=about.number)

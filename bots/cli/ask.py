@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,12 +29,13 @@ async def answer(application: Application, text: str, history: Path | None) -> A
     """Run one turn; raises ConfigurationError for settings and history files that cannot be used."""
     async with application.closing:
         chat = terminal_chat(application)
-        state = chat.start(Incoming(identity=SITTER))
+        incoming = Incoming(identity=SITTER, text=text)
+        state = chat.start(incoming)
         if history is not None:
             limits = chat.pages.assistant(state).settings.limits
             state = replace(state, conversation=_with_history(state.conversation, history, limits))
         begun = time.monotonic()
-        turn = await chat.turns.turn(state, text)
+        turn = await chat.turns.turn(state, text, live=partial(chat.pages.live, state, incoming))
         knowledge = chat.engine.assistants[turn.conversation.assistant].knowledge
         titles = tuple(f"“{one.title}” ({one.id})" for one in knowledge.pick(turn.reply.citations))
         return AskedTurn(turn=turn, titles=titles, seconds=time.monotonic() - begun)
@@ -57,6 +59,8 @@ def as_document(answered: AskedTurn) -> dict[str, Any]:
             "completion_tokens": turn.usage.completion_tokens,
         },
         "seconds": round(answered.seconds, 3),
+        "offers": [{"question": one.question, "source": one.source, "section": one.section} for one in turn.offers],
+        "language": turn.language,
         "check_question": turn.help is Help.QUESTION,
     }
 
@@ -64,6 +68,7 @@ def as_document(answered: AskedTurn) -> dict[str, Any]:
 def as_lines(answered: AskedTurn) -> list[str]:
     """The reply for a reader, with its sources."""
     lines = [answered.turn.reply.text]
+    lines += [f"  - {one.question}" for one in answered.turn.offers]
     lines += [f"[picture: {one.caption}] {one.alt}" for one in answered.turn.reply.media]
     if answered.titles:
         lines.append(f"\nfrom: {'; '.join(answered.titles)}")

@@ -30,7 +30,9 @@ Details = Annotated[bool, typer.Option("--details", help="Add every verdict to t
 
 @eval_app.command()
 def retrieval(
-    questions: Annotated[Path, typer.Option(help="JSON Lines of id, question, relevant, kind.", metavar="FILE")],
+    questions: Annotated[
+        Path, typer.Option(help="JSON Lines of id, question, relevant, kind, section.", metavar="FILE")
+    ],
     reflection: Reflection = None,
     config: Config = None,
     kb: Kb = None,
@@ -39,8 +41,9 @@ def retrieval(
 ) -> None:
     """Does the search find the right sources, and does it know when none fits?
 
-    With --agents llm it is the sources that a whole turn's reply cites. Without, the search alone. With --reflection it
-    is whole turns too, with each way to reflect on what was found.
+    With --agents llm it is the sources that a whole turn's reply cites. Without, the search alone, and for rows with a
+    section also whether that is found, and how far the stated chances can be believed. With --reflection it is whole turns
+    too, with each way to reflect on what was found.
 
     Example: cafi eval retrieval --questions questions.jsonl --kb knowledge_base/schizophrenia --json
     """
@@ -69,9 +72,10 @@ def retrieval(
         if agents == "llm" or reflection is not None:
             _report(asyncio.run(with_agent()), as_json)
             return
-        search = running.search(KnowledgeBase.load(kb_folder(running)))
+        base = KnowledgeBase.load(kb_folder(running))
+        search, guide = running.search(base), running.guide(base)
         with progress("questions", len(rows)) as advance:
-            _report(measure(rows, search, advance), as_json)
+            _report(measure(rows, search, advance, guide=guide), as_json)
 
 
 @eval_app.command()
@@ -155,7 +159,7 @@ def conversations(
     details: Details = False,
     as_json: Json = False,
 ) -> None:
-    """Hold whole conversations from a script and count how the filter decided; --details adds the transcripts.
+    """Hold whole conversations from a script and count what came of each turn; --details adds the transcripts.
 
     Example: cafi eval conversations --script evaluation/data/conversations.jsonl --agents builtin --json
     """
@@ -194,6 +198,13 @@ def _flat(result: dict[str, Any], above: str = "") -> Iterator[tuple[str, str]]:
         if isinstance(value, dict):
             yield from _flat(value, f"{name} › ")
         elif isinstance(value, list):
-            yield name, ", ".join(str(one) for one in value) or "none"
+            yield (
+                name,
+                ("\n" if any(isinstance(one, dict) for one in value) else ", ").join(map(_item, value)) or "none",
+            )
         else:
             yield name, "–" if value is None else str(value)
+
+
+def _item(one: object) -> str:
+    return ", ".join(f"{key} {value}" for key, value in one.items()) if isinstance(one, dict) else str(one)

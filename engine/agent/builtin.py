@@ -1,4 +1,4 @@
-"""The built-in agent: answers by quoting the best passages, with their source, and declines where nothing fits.
+"""The built-in agent: quotes the section that answers, offers questions where it is not sure, and declines where nothing is near.
 
 It needs no network and no key. It takes over when the model cannot be reached, and it is what runs first.
 """
@@ -6,32 +6,29 @@ It needs no network and no key. It takes over when the model cannot be reached, 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from engine.agent.guide import FURTHER, REMARK_NEAR, Guide, Understood
+from engine.agent.kinds import MessageKind
 from engine.agent.passages import PassageRanking, Quotation, already_shown
 from engine.agent.protocol import AgentTask
+from engine.agent.service import SERVICE
 from engine.agent.smalltalk import SmallTalk, topic_list
 from engine.knowledge.base import KnowledgeBase
 from engine.knowledge.source import Passage, Source
 from engine.language.sayings import agrees
 from engine.language.text import fold, grade, sentences, squash
 from engine.models.ledger import Ledger
-from engine.retrieval.questions import asks, split
+from engine.retrieval.questions import split
+from engine.retrieval.sections import OFFERED, SectionHit
 from engine.texts import Texts
 from engine.types import Basis, Draft, Message, Role, UrgencyLevel, Wish
-from engine.urgency.person import about_another
 
-LEAST_FIT, STRONG_HIT = 0.2, 0.75
-"""A passage that shares less than this of the message is quoted only where the search was sure of its source."""
-WELL_FIT = 0.5
-"""So much of a message that may tell of danger must be in a passage that is quoted with the check question."""
 PARTS = 2
 """How many things that are asked at once get a passage each."""
-SECOND = 0.75
-"""How well a second passage must fit beside the best one."""
-SURE = 0.95
-"""A source that the search scored so high beside the first one may lead the second of two questions."""
+BETTER_FIT = 0.3
+"""So much more of a message a later passage of a section must share than the first one, to be quoted in its place."""
 _EMPHASIS = re.compile(r"(\*{1,2}|_{1,2})(?=\S)([^*_\n]+?)(?<=\S)\1")
 EASY_GRADE, EASY_WORDS = 6.0, 16
 """Up to here a sentence counts as easy: Flesch-Kincaid grade, and words."""
@@ -44,12 +41,15 @@ class QuotingAgent:
     knowledge: KnowledgeBase
     texts: Texts
     ranking: PassageRanking
+    guide: Guide
     words: int = 110
 
     async def draft(self, task: AgentTask, ledger: Ledger) -> Draft:
         """Quote, rework the last quotation, go on with it, or decline; never calls a model."""
         if task.wish is not Wish.ANSWER:
             return self._reworked(task)
+        if task.section is not None:
+            return self._tapped(task, *task.section)
         said = SmallTalk(texts=self.texts).answer(task.message, task.assistant)
         if said is not None:
             return Draft(reply=said, fixed=True)
@@ -66,9 +66,7 @@ class QuotingAgent:
             return self._next_part(task)
         if agrees(task.message, self.texts.refusing):  # read with what was said before, it would be answered with that
             return Draft(reply=self.texts.all_right, fixed=True)
-        scores = {hit.source: hit.score for hit in task.suggested}
-        found = [one for one in task.sources if one.id in scores]
-        return self._answer(task, found, scores) if found else self._decline(task)
+        return self._answer(task)
 
     def _not_for_sources(self, task: AgentTask) -> str | None:
         """What no quotation should answer: a belief stated as fact, and questions about the person alone.
@@ -80,43 +78,109 @@ class QuotingAgent:
             return self.texts.belief
         if agrees(task.message, self.texts.personal_questions):
             return self.texts.cannot_know
-        if self.texts.sayings.secrecy.fits(task.message):
-            return self.texts.secrecy
         return None
 
-    def _answer(self, task: AgentTask, found: Sequence[Source], scores: Mapping[str, float]) -> Draft:
-        """The best passage for each thing that is asked; for a single thing, a second one that fits as well."""
-        rankings = self._rankings(task, found, scores)
-        best = rankings[0][0]
-        if best.fit < LEAST_FIT and scores[best.source.id] < STRONG_HIT:
-            return self._decline(task)  # the search found a word, but no passage is about it
-        if task.urgency is not UrgencyLevel.NONE and (best.fit < WELL_FIT or not asks(task.message)):
-            return self._decline(task)  # somebody tells, and a passage would talk past them
-        if best.passage.ask is not None:
-            return Draft(reply=self._ask_first(best.passage.ask), fixed=True)
-        chosen = [best]
-        others = rankings[0][1:] if len(rankings) == 1 else [ranking[0] for ranking in rankings[1:]]
-        for other in others:
-            fits = len(rankings) > 1 or (other.source is best.source and other.score >= SECOND * best.score)
-            room = _words([*chosen, other]) <= self.words * len(rankings)
-            new = all((one.source.id, one.passage.index) != (other.source.id, other.passage.index) for one in chosen)
-            if fits and room and other.passage.ask is None and new and len(chosen) < PARTS:
-                chosen.append(other)
-        return self._quote(task, sorted(chosen, key=lambda one: (found.index(one.source), one.passage.index)))
+    def _answer(self, task: AgentTask) -> Draft:
+        """What a message wants: a section, one of several, a kind word, or nothing that the sources have."""
+        wishes = frozenset(self.texts.wishes.values())  # a press on "Simpler" is no thread to go on from
+        earlier = tuple(one for one in task.earlier if one.content not in wishes)
+        understood = self.guide.understand(task.message, earlier, task.language)
+        asks = understood.kind in {MessageKind.ASKS, MessageKind.SERVICE}
+        if task.urgency is not UrgencyLevel.NONE and not (asks and understood.sure):
+            return Draft(reply=self.texts.distress, fixed=True)  # a passage would talk past somebody who tells
+        if understood.kind is MessageKind.SERVICE:
+            offers = self.guide.service.offers(task.message, task.language)
+            if offers and self.guide.is_about_service(task.message, task.language):
+                return Draft(reply=self.guide.said(task.language).unsure, fixed=True, offers=offers)
+        if not asks and not task.missing:
+            return self._remark(task, understood)
+        if task.language == self.guide.own_language:
+            parts = _parts(task)
+            drafted = self._several(task, parts) if len(parts) > 1 else None
+            if drafted is None and understood.sure is not None:
+                drafted = self._section(task, understood.sure, understood.hits[1:])
+            if drafted is not None:
+                return drafted
+        return self._offer(task, understood)
 
-    def _rankings(self, task: AgentTask, found: Sequence[Source], scores: Mapping[str, float]) -> list[list[Quotation]]:
-        """The passages for each thing that is asked; for what the last draft left out, of the sources added for it."""
-        added = [one for one in found if one.id in task.requested] or found
-        headed = self.texts.for_relatives if about_another(task.message) else ()
-        rankings = []
-        for number, part in enumerate(_parts(task)[:PARTS]):
-            sources = added if part in task.missing else found
-            if number:  # the search puts first what fits the whole message; this question may be about another source
-                sure = [one for one in sources[1:] if scores[one.id] >= SURE]
-                leading = self.ranking.ordered(part, [*sure, sources[0]]) if sure else []
-                sources = [*leading, *(one for one in sources if one not in leading)]
-            rankings.append(self.ranking.rank(part, sources, trust={} if number else scores, headed=headed))
-        return rankings
+    def _remark(self, task: AgentTask, understood: Understood) -> Draft:
+        """One kind sentence, and what may be of use; never a quotation."""
+        said, handoff = self.guide.said(task.language), self._handoff(task)
+        near = understood.found.near >= REMARK_NEAR
+        offers = self.guide.offers(understood.hits, task.language, most=FURTHER) if near else ()
+        return Draft(reply=said.remark_offer if offers else said.remark, fixed=True, offers=offers, handoff=handoff)
+
+    def _offer(self, task: AgentTask, understood: Understood) -> Draft:
+        """The questions that may have been meant, or that nothing is near."""
+        said, handoff = self.guide.said(task.language), self._handoff(task)
+        offers = self.guide.offers(understood.hits, task.language) if not understood.away else ()
+        if understood.service:
+            own = self.guide.service.offers(task.message, task.language, most=2)
+            offers = (*offers[: OFFERED - len(own)], *own)
+        if not offers:
+            return self._decline(task)
+        cited = {source.id for source in self._cited(task)}
+        first = understood.hits[0].source
+        goes_on = understood.found.together and first.id in cited
+        reply = said.unsure_about.format(title=self.guide.title(first, task.language)) if goes_on else said.unsure
+        return Draft(reply=reply, fixed=True, offers=offers, handoff=handoff)
+
+    def _several(self, task: AgentTask, parts: Sequence[str]) -> Draft | None:
+        """A passage for each of the things that are asked, if all of them are sure."""
+        found = [self.guide.understand(part, (), task.language) for part in parts[:PARTS]]
+        sure = [one.sure for one in found]
+        first = [self._opening(task, hit, part) for hit, part in zip(sure, parts, strict=False) if hit is not None]
+        chosen = [one for one in first if one is not None and one.passage.ask is None]
+        if len(chosen) < len(found) or _words(chosen) > self.words * len(chosen):
+            return None
+        return self._quote(task, list({(one.source.id, one.passage.index): one for one in chosen}.values()))
+
+    def _section(self, task: AgentTask, hit: SectionHit, others: Sequence[SectionHit]) -> Draft | None:
+        """One part of a section, and further questions below it."""
+        opening = self._opening(task, hit, task.message)
+        if opening is None:
+            return None
+        if opening.passage.ask is not None:
+            return Draft(reply=self._ask_first(opening.passage.ask), fixed=True)
+        drafted = self._quote(task, self._from(opening))
+        return replace(drafted, offers=self.guide.offers(others, task.language, most=FURTHER))
+
+    def _opening(self, task: AgentTask, hit: SectionHit, message: str) -> Quotation | None:
+        """Where to begin in a section: its first passage that was not shown, or one that answers much more of the message."""
+        passages = [one for one in hit.source.passages if one.section == hit.section.id]
+        shown = [one.content for one in task.earlier]
+        fresh = [one for one in passages if not already_shown(one, shown)] or passages
+        if not fresh:
+            return None
+        fits = {one.passage.index: one for one in self.ranking.rank(message, [hit.source]) if one.passage in fresh}
+        first, best = fits[fresh[0].index], max(fits.values(), key=lambda one: one.fit)
+        return best if best.fit >= first.fit + BETTER_FIT else first
+
+    def _from(self, opening: Quotation) -> list[Quotation]:
+        """A passage and what follows it in its section, as much as one reply holds."""
+        chosen = [opening]
+        for passage in opening.source.passages[opening.passage.index + 1 :]:
+            following = Quotation(source=opening.source, passage=passage, score=1.0)
+            same = passage.section == opening.passage.section and passage.ask is None
+            if not same or _words([*chosen, following]) > self.words:
+                break
+            chosen.append(following)
+        return chosen
+
+    def _tapped(self, task: AgentTask, source_id: str, section_id: str) -> Draft:
+        """A question that was tapped, answered from its own section."""
+        if source_id == SERVICE:
+            return self._decline(task)  # answered before any agent is asked
+        source = self.knowledge.get(source_id)
+        section = None if source is None else next((one for one in source.sections if one.id == section_id), None)
+        if source is None or section is None:
+            return self._decline(task)
+        language = task.language
+        others = self.guide.understand(task.message, task.earlier, language).hits
+        hit = SectionHit(source=source, section=section, share=1.0)
+        rest = [one for one in others if (one.source.id, one.section.id) != (source_id, section_id)]
+        drafted = self._section(replace(task, message=section.heading), hit, rest)
+        return drafted or self._decline(task)
 
     def _quote(self, task: AgentTask, chosen: Sequence[Quotation]) -> Draft:
         text = "\n\n".join(_plain(one.passage) for one in chosen)
@@ -159,12 +223,14 @@ class QuotingAgent:
         return None
 
     def _decline(self, task: AgentTask) -> Draft:
-        if task.urgency is not UrgencyLevel.NONE:  # "my sources do not answer that" would be cold
+        if task.urgency is not UrgencyLevel.NONE:  # "I have no text on that" would be cold
             return Draft(reply=self.texts.distress, fixed=True)
         other = self._handoff(task) or next((one.to for one in task.assistant.handoffs if one.when_declined), None)
         if other is not None:
             return Draft(reply=self.texts.decline_here, handoff=other, fixed=True)
-        return Draft(reply=self.texts.decline.format(topics=topic_list(task.assistant)), fixed=True)
+        if task.language != self.guide.own_language:
+            return Draft(reply=self.guide.said(task.language).declined, fixed=True, lost=True)
+        return Draft(reply=self.texts.decline.format(topics=topic_list(task.assistant)), fixed=True, lost=True)
 
     def _cited(self, task: AgentTask) -> tuple[Source, ...]:
         last = next((one for one in reversed(task.earlier) if one.role is Role.ASSISTANT and one.citations), None)

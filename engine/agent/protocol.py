@@ -19,7 +19,8 @@ class AgentTask:
     `sources` are in context, best first; `suggested` is what the search found for this message,
     `requested` what the agent itself asked for.
     `objection` is why the last draft was sent back, `may_request` whether more sources can still be asked for.
-    `missing`: questions that the last draft left unanswered.
+    `missing`: questions that the last draft left unanswered. `section`: the source and section that the person has tapped.
+    `language`: that of the message.
     """
 
     assistant: AssistantSettings
@@ -36,6 +37,8 @@ class AgentTask:
     objection: str | None = None
     may_request: bool = True
     missing: tuple[str, ...] = ()
+    section: tuple[str, str] | None = None
+    language: str = "en"
 
 
 class Agent(Protocol):

@@ -1,4 +1,4 @@
-"""Greetings, thanks, insults, distress without a question, questions about the bot: answered with fixed sentences."""
+"""Greetings, thanks, insults, distress without a question: answered with fixed sentences."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ class SmallTalk:
         """A fixed reply, or None when the message wants more than that."""
         texts, sayings = self.texts, self.texts.sayings
         for saying, reply in (
-            (sayings.about, texts.about),
             (sayings.greeting, texts.greeting),
             (sayings.farewell, texts.farewell),
             (sayings.thanks, texts.thanks),

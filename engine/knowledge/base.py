@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter
 from engine.exceptions import KnowledgeBaseError
 from engine.files import line_of, read_text, read_yaml
 from engine.knowledge.belongings import PICTURE_KINDS, belongs, picture_kind, stranger, texts_of
+from engine.knowledge.categories import Category, category_faults
 from engine.knowledge.dangers import DANGERS_FILE, Dangers, read_dangers
 from engine.knowledge.directives import DirectiveKind
 from engine.knowledge.source import Source, read_source
@@ -23,6 +24,7 @@ from engine.types import Medium
 INDEX_CHARACTERS, INDEX_LEAST = 8000, 60
 """Room for all lines of the index together, about 2,000 tokens of every prompt, and the least for one line."""
 
+MANIFEST_FILE = "manifest.yaml"
 MEDIA_LIST = Path("media", "media.yaml")
 
 
@@ -30,6 +32,7 @@ class Manifest(BaseModel):
     """What the folder says of itself; `notice` is shown to users beside the sources.
 
     `draft`: made by a program and not gone over yet, so that `cafi kb lint` warns of its prose instead of failing it.
+    `categories`: what people browse by; none where the titles are few enough to be listed.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -42,6 +45,7 @@ class Manifest(BaseModel):
     notice: str = ""
     licence: str = ""
     draft: bool = False
+    categories: tuple[Category, ...] = ()
 
 
 class MediaEntry(BaseModel):
@@ -112,7 +116,7 @@ def scan_knowledge(folder: Path) -> tuple[KnowledgeBase | None, list[KnowledgeBa
             )
         ]
     beside = (
-        *(folder / name for name in ("manifest.yaml", "summaries.json", "synonyms.yaml", DANGERS_FILE)),
+        *(folder / name for name in (MANIFEST_FILE, "summaries.json", "synonyms.yaml", DANGERS_FILE)),
         folder / MEDIA_LIST,
     )
     problems = [one for path in (*beside, *texts_of(folder)) if (one := stranger(path, folder)) is not None]
@@ -140,12 +144,21 @@ def scan_knowledge(folder: Path) -> tuple[KnowledgeBase | None, list[KnowledgeBa
     media = _media(folder, problems)
     base = KnowledgeBase(folder=folder, manifest=manifest, sources=sources, media=media, dangers=dangers)
     problems += dead_links(base, sources)
+    problems += _wrong_categories(base)
     return base, problems
+
+
+def _wrong_categories(base: KnowledgeBase) -> list[KnowledgeBaseError]:
+    manifest = base.manifest
+    if not manifest.categories:
+        return []
+    path = base.folder / MANIFEST_FILE
+    return category_faults(manifest.categories, base.sources, manifest.language, path=path, text=read_text(path))
 
 
 def read_manifest(folder: Path, problems: list[KnowledgeBaseError]) -> Manifest:
     """What a folder says of itself, or what can be said of it; a fault of the file is added to `problems`."""
-    path = folder / "manifest.yaml"
+    path = folder / MANIFEST_FILE
     plain = Manifest(name=folder.name, title=folder.name.replace("_", " ").capitalize())
     if not belongs(path, folder):
         return plain

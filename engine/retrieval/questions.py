@@ -119,7 +119,7 @@ def _pieces(sentence: str, subjects: Subjects) -> list[tuple[str, bool]]:
 
 def asks(text: str) -> bool:
     """Whether a text opens or ends as a question does."""
-    return text.rstrip().endswith("?") or re.match(rf"{_ASKING}\b", fold(text)) is not None
+    return text.rstrip().endswith("?") or re.match(rf"{_ASKING}\b", _LEADING.sub("", fold(text))) is not None
 
 
 def _clauses(text: str, subjects: Subjects) -> list[str]:

@@ -30,6 +30,16 @@ NOTHING = Filtered(outcome=Outcome.FALLBACK, draft=None, stages=())
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class TurnRequest:
+    """What a person wants of a turn: words, or the last answer in another form, or a section that they tapped."""
+
+    text: str
+    wish: Wish = Wish.ANSWER
+    section: tuple[str, str] | None = None
+    language: str = "en"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Answer:
     """A reply on its way: what was filtered, by whom, from which sources."""
 
@@ -54,12 +64,13 @@ class Attempt:
         """Whose team it is."""
         return self.filter.assistant
 
-    async def answer(self, conversation: Conversation, text: str, wish: Wish, urgency: Urgency) -> Answer:
+    async def answer(self, conversation: Conversation, asked: TurnRequest, urgency: Urgency) -> Answer:
         """Raises ModelError when the team's agent cannot be used."""
+        text, wish = asked.text, asked.wish
         reflecting = TurnReflections(
             reflections=self.team.reflections, assistant=self.assistant.settings, ledger=self.ledger
         )
-        task = await self._task(conversation, text, wish, urgency, reflecting)
+        task = await self._task(conversation, asked, urgency, reflecting)
         draft, task, failed = await self._drafted(task)
         if draft is not None and wish is Wish.ANSWER:
             draft, task = await self._completed(draft, task, reflecting)
@@ -101,11 +112,12 @@ class Attempt:
         return (await self.filter.run(self.filter.case(draft, question), self.team, failed, self.ledger)).draft
 
     async def _task(
-        self, conversation: Conversation, text: str, wish: Wish, urgency: Urgency, reflecting: TurnReflections
+        self, conversation: Conversation, asked: TurnRequest, urgency: Urgency, reflecting: TurnReflections
     ) -> AgentTask:
+        text, wish = asked.text, asked.wish
         settings, knowledge = self.assistant.settings, self.assistant.knowledge
         found: tuple[Hit, ...] = ()
-        if wish is Wish.ANSWER and await reflecting.needed(text, conversation.messages):
+        if wish is Wish.ANSWER and not self.team.built_in and await reflecting.needed(text, conversation.messages):
             found = await self._found(conversation, text)
             found = await reflecting.relevant(text, found, knowledge, partial(self._found, conversation))
         whole = settings.context == "whole" and not self.team.built_in
@@ -124,6 +136,8 @@ class Attempt:
             delusional_framing=urgency.delusional_framing,
             urgency=urgency.level,
             may_request=settings.limits.source_requests > 0,
+            section=asked.section,
+            language=asked.language,
         )
 
     async def _found(self, conversation: Conversation, text: str) -> tuple[Hit, ...]:
@@ -165,6 +179,8 @@ class Attempt:
                 task = replace(task, sources=self._with(task, wanted), requested=wanted, may_request=False)
                 continue
             task = replace(task, may_request=False) if draft.requested_sources else task
+            if self.team.built_in:  # it has all sources at hand
+                task = replace(task, sources=self._with(task, draft.citations))
             reasons = self._failed(task, draft)
             if not reasons:
                 return draft, task, failed

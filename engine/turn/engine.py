@@ -11,18 +11,20 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from engine.agent.service import FACTS, SERVICE, Live, Service
 from engine.agent.smalltalk import topic_list
 from engine.exceptions import CafiError, ModelError
 from engine.knowledge.source import Source
+from engine.language.detection import LanguageDetector
 from engine.language.sayings import agrees
 from engine.language.text import clean
 from engine.memo import one_turn
 from engine.models.ledger import Ledger
 from engine.settings import Budget, Price
 from engine.stakes import Stakes
-from engine.turn.attempt import NOTHING, Answer, Attempt
+from engine.turn.attempt import NOTHING, Answer, Attempt, TurnRequest
 from engine.turn.conversation import remember
-from engine.turn.filter import WHOLE, Filter, FilterPlan
+from engine.turn.filter import WHOLE, Filter, Filtered, FilterPlan
 from engine.turn.team import Assistant, Team
 from engine.types import (
     Conversation,
@@ -54,7 +56,8 @@ from engine.urgency.referral import Referral, Referrals
 class Engine:
     """Answers messages. `fast_layers` read every message before anything else runs.
 
-    `plan`: the whole filter; only measurements of the filter run with less.
+    `service`: what is answered of the service itself, None
+    for nothing. `plan`: the whole filter; only measurements of the filter run with less.
     """
 
     assistants: Mapping[str, Assistant]
@@ -65,6 +68,8 @@ class Engine:
     budget: Budget = field(default_factory=Budget)
     prices: Mapping[str, Price] | None = None
     plan: FilterPlan = WHOLE
+    service: Service | None = None
+    detector: LanguageDetector = field(default_factory=LanguageDetector)
 
     def start(self, assistant: str | None = None) -> Conversation:
         """A new conversation, with the assistant's welcome as its first message."""
@@ -106,13 +111,19 @@ class Engine:
         message: str,
         *,
         wish: Wish = Wish.ANSWER,
+        section: tuple[str, str] | None = None,
+        language: str | None = None,
         said_safe: bool = False,
         built_in: bool = False,
         seen: Urgency | None = None,
         referral: Referral | None = None,
+        live: Live | None = None,
     ) -> Turn:
         """One turn. Raises nothing for anything a person or a model writes.
 
+        `section`: the source and section of a question that was tapped; it is answered from there, by quotation.
+        `language`: that of a question that was tapped; None where it is to be read off the message.
+        `live`: what is true where the person writes, of questions about the service.
         `said_safe`: the person has said that the message was a question and they are safe. It is then answered, with the
         contacts below. `built_in`: no language model is asked. `seen`: what `assess_now` has found in this message, so that
         it is not read twice. `referral`: for this person's country and language.
@@ -124,8 +135,11 @@ class Engine:
                 wish,
                 seen,
                 referral or self.referrals.choose(),
+                section=section,
+                language=language,
                 said_safe=said_safe,
-                built_in=built_in,
+                built_in=built_in or section is not None,
+                live=live,
             )
 
     async def _respond(
@@ -136,8 +150,11 @@ class Engine:
         seen: Urgency | None,
         referral: Referral,
         *,
+        section: tuple[str, str] | None,
+        language: str | None,
         said_safe: bool,
         built_in: bool,
+        live: Live | None,
     ) -> Turn:
         assistant = self.assistants.get(conversation.assistant) or self.assistants[self.default]
         conversation = replace(conversation, assistant=assistant.settings.id)
@@ -146,14 +163,15 @@ class Engine:
         if wish is Wish.ANSWER and cleaned.wordless:
             said = assistant.texts.wordless if cleaned.text else assistant.texts.empty
             return self._fixed(conversation, assistant, text, said)
-        if wish is Wish.ANSWER and not said_safe:
+        reads = wish is Wish.ANSWER and section is None and not said_safe
+        if reads:
             answer_open = self.referrals.answer(text, *answers_open(conversation.danger))
             if answer_open is not None:
                 return await self.answered(conversation, answer_open, built_in=built_in, referral=referral, said=text)
-        urgency = Urgency() if wish is not Wish.ANSWER or said_safe else seen or self.assess_now(conversation, text)
+        urgency = (seen or self.assess_now(conversation, text)) if reads else Urgency()
         if urgency.level is UrgencyLevel.URGENT:
             return self._referred(conversation, assistant, text, urgency, referral)
-        if conversation.offer is not None:
+        if conversation.offer is not None and section is None:
             handed = await self._handoff(conversation, conversation.offer, text, referral)
             if handed is not None:
                 return handed
@@ -162,9 +180,11 @@ class Engine:
         ledger = Ledger(budget=self.budget)
         if built_in:
             assistant = replace(assistant, teams=tuple(team for team in assistant.teams if team.built_in))
-        reads = wish is Wish.ANSWER and not said_safe
+        language = language or self.detector.of(text, conversation.messages)
+        asked = TurnRequest(text=text, wish=wish, section=section, language=language)
+        told = self._about_service(conversation, assistant, asked, referral, live)
         answer, urgency = await _beside(
-            self._answer(conversation, assistant, text, wish, urgency, ledger),
+            _told(told) if told is not None else self._answer(conversation, assistant, asked, urgency, ledger),
             self._slow_layers(conversation, assistant, text, urgency, ledger if reads else None),
         )
         due = Help.LINE if said_safe else help_due(conversation.danger, urgency) if reads else _kept(conversation)
@@ -173,9 +193,45 @@ class Engine:
         if due is Help.QUESTION:
             answer = _asking_nothing(answer, assistant.texts.next_part)
         below = _help_below(due, urgency, referral, said_safe=said_safe)
+        guide, draft = assistant.guide, answer.filtered.draft
+        if draft is not None and draft.citations and section is not None and asked.language != guide.own_language:
+            below = (guide.said(asked.language).own_language_only, *below)
         turn = self._turn(conversation, assistant, text, cleaned.truncated, answer, urgency, ledger, below)
         danger = after(conversation.danger, due, urgency, "")
-        return replace(turn, conversation=replace(turn.conversation, danger=danger), help=due)
+        conversation = replace(turn.conversation, danger=danger)
+        # While the check question is open nothing else asks for a tap.
+        offers = () if due is Help.QUESTION else turn.offers
+        return replace(turn, conversation=conversation, help=due, offers=offers, language=asked.language)
+
+    def _about_service(
+        self,
+        conversation: Conversation,
+        assistant: Assistant,
+        asked: TurnRequest,
+        referral: Referral,
+        live: Live | None,
+    ) -> Answer | None:
+        """What is true of the service, where that is asked; the same with a language model, which cannot know it."""
+        if self.service is None or asked.wish is not Wish.ANSWER:
+            return None
+        if asked.section is not None:
+            subject = asked.section[1] if asked.section[0] == SERVICE else ""
+        else:
+            said = (asked.text, conversation.messages, asked.language)
+            subject = self.service.subject(*said, lambda text: assistant.guide.likeness(text, asked.language))
+        if subject not in self.service.here(asked.language).answers:
+            return None
+        if asked.section is None and subject not in FACTS and not assistant.teams[0].built_in:
+            return None
+        put_in = {
+            "condition": assistant.settings.condition,
+            "emergency": referral.emergency(),
+            "contacts": referral.brief(),
+        }
+        reply = self.service.answer(subject, asked.language, live, put_in)
+        draft = Draft(reply=reply, fixed=True, service=subject)
+        fixed = Filtered(outcome=Outcome.FIXED, draft=draft, stages=())
+        return Answer(filtered=fixed, team=assistant.teams[-1], in_context=())
 
     async def answered(
         self,
@@ -282,8 +338,7 @@ class Engine:
         self,
         conversation: Conversation,
         assistant: Assistant,
-        text: str,
-        wish: Wish,
+        asked: TurnRequest,
         urgency: Urgency,
         ledger: Ledger,
     ) -> Answer:
@@ -293,7 +348,7 @@ class Engine:
         for team in assistant.teams:
             try:
                 work = Attempt(filter=passed, team=team, ledger=ledger)
-                answer = await work.answer(conversation, text, wish, urgency)
+                answer = await work.answer(conversation, asked, urgency)
             except ModelError as error:
                 outage = outage or type(error).__name__
                 continue
@@ -398,6 +453,9 @@ class Engine:
             ),
             usage=ledger.usage(self.prices),
             sources_in_context=answer.in_context,
+            offers=draft.offers,
+            lost=draft.lost,
+            service=draft.service,
         )
 
     def _fixed(
@@ -433,6 +491,11 @@ async def _in_time(
             return await layer.assess(text, earlier, ledger)
     except (TimeoutError, CafiError):
         return failed
+
+
+async def _told(answer: Answer) -> Answer:
+    """An answer that is there already."""
+    return answer
 
 
 async def _beside(

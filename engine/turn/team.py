@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from engine.agent.guide import Guide
 from engine.agent.protocol import Agent
 from engine.judges.protocol import Judge
 from engine.knowledge.base import KnowledgeBase
@@ -41,10 +42,14 @@ class Team:
 
 @dataclass(frozen=True, kw_only=True)
 class Assistant:
-    """Everything one assistant works with. `teams` are tried in order; the last one cannot fail."""
+    """Everything one assistant works with. `teams` are tried in order; the last one cannot fail.
+
+    `guide`: what finds its sections, and the titles and questions by which they are browsed, in every language.
+    """
 
     settings: AssistantSettings
     knowledge: KnowledgeBase
+    guide: Guide
     retriever: Retriever
     texts: Texts
     teams: tuple[Team, ...]

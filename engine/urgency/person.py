@@ -35,3 +35,9 @@ def about_another(message: str) -> bool:
     if not _OTHERS.search(said):
         return False
     return not _SELF.search(_WORRY.sub(" ", said))
+
+
+def about_self(message: str) -> bool:
+    """Whether a message plainly speaks of its writer and of nobody else."""
+    said = fold(message)
+    return _SELF.search(said) is not None and not _OTHERS.search(said)

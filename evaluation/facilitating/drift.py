@@ -45,7 +45,7 @@ class DriftSearch:
         progress: Callable[[], None] = lambda: None,
     ) -> Drifted:
         """Converse until the first drift, for so many queries at most; raises ModelError where the facilitator fails."""
-        engine, conversation, unjudged = replace(self.engine, plan=ARMS[OFF]), start, 0
+        engine, conversation, unjudged = replace(self.engine, plan=ARMS[OFF], service=None), start, 0
         for query in range(1, queries + 1):
             seen = visible(conversation.messages, whole=self.whole)
             task = FacilitatorTask(role=role, step=query, seen=seen)

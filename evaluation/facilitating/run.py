@@ -36,7 +36,7 @@ class Run:
         arms = dict.fromkeys(one.arm for one in self.journal.held)
         holding = Holding(
             person=self,
-            engines={arm: replace(self.engine, plan=ARMS[arm]) for arm in arms},
+            engines={arm: replace(self.engine, plan=ARMS[arm], service=None) for arm in arms},
             journal=self.journal,
             spending=self.spending,
             parallel=self.parallel,

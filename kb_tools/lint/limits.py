@@ -54,6 +54,7 @@ class LintLimits(Strict):
     words: Span
     questions: Span
     section_questions: Span
+    lay_lines: Count
     near_duplicate: float = Field(gt=0, le=100)
     copied_words: int = Field(ge=3)
     signs: SignLimits

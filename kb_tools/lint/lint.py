@@ -23,6 +23,7 @@ from engine import (
     belongs,
     dead_links,
     grade,
+    lay_question_faults,
     line_of,
     read_text,
     scan_knowledge,
@@ -33,6 +34,7 @@ from engine import (
 from kb_tools.lint.case import LintedCase
 from kb_tools.lint.danger_checks import differing_dangers, emergency_first, table_of_dangers
 from kb_tools.lint.finding import LintFinding, Severity
+from kb_tools.lint.lay_checks import thin_questions
 from kb_tools.lint.limits import LintLimits
 from kb_tools.lint.prose_checks import PROSE_CHECKS, length, reading_grade
 from kb_tools.lint.question_checks import QUESTION_CHECKS, repeated_questions
@@ -78,7 +80,9 @@ def lint(folder: Path, limits: LintLimits, today: date) -> LintReport:
     sources = [] if base is None else [*base.sources.values(), *faulty.sources.values()]
     mean = None if base is None else _mean_grade(base, limits)
     if base is not None:
-        found += [LintFinding.of(one, folder) for one in faulty.dead_links(base)]
+        everything = {**base.sources, **faulty.sources}
+        asked = lay_question_faults(folder, everything)
+        found += [LintFinding.of(one, folder) for one in (*faulty.dead_links(base), *asked)]
         found += _findings(base, faulty, limits, today, mean)
     return LintReport(
         findings=tuple(sorted(found, key=lambda one: (str(one.file), one.line, one.check))),
@@ -155,6 +159,7 @@ def _findings(
     yield from differing_dangers(base)
     yield from differing_signs(base.dangers, limits)
     yield from signs_in_prose(base, cases, limits)
+    yield from thin_questions(base, limits)
     yield from _of_the_whole(base, limits, mean)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from py3langid.langid import MODEL_FILE, LanguageIdentifier
+
 from engine import words
 
 ENGLISH, UNKNOWN = "en", "und"
@@ -11,9 +13,7 @@ _NAMES = {"no": "nb", "zxx": UNKNOWN}
 
 
 def guess(text: str) -> str:
-    """The code of the likeliest language, or `und`; raises ImportError where the extra `import` is not installed."""
-    from py3langid.langid import MODEL_FILE, LanguageIdentifier
-
+    """The code of the likeliest language, or `und`."""
     found = words(text)[:20_000]
     if not found:
         return UNKNOWN

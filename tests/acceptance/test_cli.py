@@ -38,6 +38,8 @@ ASK_KEYS = {
     "reminders",
     "usage",
     "seconds",
+    "offers",
+    "language",
 }
 
 
@@ -294,6 +296,11 @@ FAULTS: dict[str, tuple[Callable[[Path], None], str, int | None]] = {
         "knowledge_base/schizophrenia/causes.md",
         1,
     ),
+    "lay questions of no section": (
+        replaced("knowledge_base/schizophrenia/questions/de/causes.md", "\n## ", "\n## no_such_"),
+        "knowledge_base/schizophrenia/questions/de/causes.md",
+        1,
+    ),
     "prompt with an unknown variable": (
         replaced("prompts/urgency.md", "{{ message }}", "{{ mesage }}"),
         "prompts/urgency.md",
@@ -424,6 +431,34 @@ def test_eval_retrieval_has_the_documented_shape(tmp_path: Path) -> None:
     assert set(found) == {"n", "hit_at_1", "hit_at_3", "all_at_3", "by_kind", "out_of_scope"}
     assert (found["n"], found["hit_at_1"], found["out_of_scope"]) == (2, 1.0, {"n": 1, "abstained": 1.0})
     assert set(found["by_kind"]) == {"lay", "plain"}
+
+
+def test_eval_retrieval_measures_sections_where_rows_name_them(tmp_path: Path) -> None:
+    """Rows with a section get shares of what is right, sure, offered and declined, in JSON and as a table."""
+    row = {"id": "1", "question": FAULT, "relevant": ["causes"], "section": "causes#about", "kind": "lay"}
+    file = rows(tmp_path / "q.jsonl", row, {**row, "id": "2", "section": ""})
+    sections = document("eval", "retrieval", "--questions", file)["sections"]
+    shares = {"right_at_1", "right_at_4", "sure", "offered", "declined"}
+    assert set(sections) == {"n", "reliability"} | shares
+    assert set(sections["sure"]) == {"share", "right"}
+    assert [set(one) for one in sections["reliability"]] == [{"n", "stated", "came"}]
+    assert sections["n"] == 1
+    assert "sections › right_at_4" in cafi("eval", "retrieval", "--questions", file).stdout
+
+
+def test_eval_conversations_counts_what_turns_do_and_keeps_offers(tmp_path: Path) -> None:
+    """Quoted, offering, declining turns and those on the service are counted; the rows hold offers and language as `ask`."""
+    says = [FAULT, "are you a robot", "what is the capital of france?", "et moi, pourquoi ai-je cette maladie ?"]
+    file = rows(tmp_path / "c.jsonl", {"id": "1", "says": says})
+    found = document("eval", "conversations", "--script", file, "--agents", "builtin", "--details")
+    assert (found["conversations"], found["turns"]) == (1, 4)
+    turns = found["transcripts"][0]["turns"]
+    assert [one["language"] for one in turns] == ["en", "en", "en", "fr"]
+    assert found["offers"] == sum(bool(one["offers"]) for one in turns)
+    assert found["quoted"] == sum(bool(one["citations"]) for one in turns) >= 1
+    assert (found["declined"], found["service"]) == (1, 1)
+    assert {key for one in turns for offer in one["offers"] for key in offer} == {"question", "source", "section"}
+    assert "transcripts" not in document("eval", "conversations", "--script", file, "--agents", "builtin")
 
 
 def test_eval_urgency_has_the_documented_shape(tmp_path: Path) -> None:

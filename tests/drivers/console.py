@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import re
+from itertools import takewhile
 from typing import Self
 
 from bots.terminal import console
@@ -33,6 +35,7 @@ class ConsoleDriver(Driver):
 
     asks_consent = False
     limits = False
+    restarts = False
 
     async def __aenter__(self) -> Self:
         self._lines = _Lines()
@@ -56,6 +59,11 @@ class ConsoleDriver(Driver):
         """The terminal has no buttons: it numbers them, and takes the number."""
         numbered = next(one for one in reversed(self._lines.shown) if f": {label}" in one)
         return await self.say(numbered.split(f": {label}")[0].split()[-1])
+
+    def labels(self) -> list[str]:
+        numbered = self._lines.shown[::-1]
+        rows = list(takewhile(lambda one: re.match(r"\d+: ", one), numbered))[::-1]
+        return [label for row in rows for label in re.split(r"(?:^| )\d+: ", row)[1:]]
 
     async def use(self, command: str) -> list[str]:
         return await self.say(f"/{command}")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import AsyncExitStack
-from typing import Self
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from typing import Any, Self
 
 from tests.discord import ANYWHERE, BEGIN, Room, running
 from tests.drivers.private import PrivateDriver
@@ -19,8 +19,14 @@ class DiscordDriver(PrivateDriver):
         self._stack = AsyncExitStack()
         self._fake = await self._stack.enter_async_context(FaultyDiscord())
         self._anna = Room(self._fake).anna
-        self._bot = await self._stack.enter_async_context(running(self._fake, self.folder, self.model, **self.settings))
+        await self.start()
         return self
+
+    def running(self) -> AbstractAsyncContextManager[Any]:
+        return running(self._fake, self.folder, self.model, **self.settings)
+
+    def labels(self) -> list[str]:
+        return list(self._fake.bot_messages(self._anna)[-1].buttons)
 
     def shown(self) -> list[str]:
         return [one.content for one in self._fake.bot_messages(self._anna)]

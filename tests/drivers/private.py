@@ -3,21 +3,36 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from contextlib import AsyncExitStack
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from typing import Any
 
 from tests.drivers.protocol import Driver, words
 
 
 class PrivateDriver(Driver):
-    """One person's private chat; `_fake` is the stand-in, `_bot` the real bot, both until the end of `_stack`."""
+    """One person's private chat; `_fake` is the stand-in, `_bot` the real bot, both until the ends of `_stack` and `_running`."""
 
     _stack: AsyncExitStack
+    _running: AsyncExitStack
     _fake: Any
     _bot: Any
 
     async def __aexit__(self, *exc: object) -> None:
+        await self._running.aclose()
         await self._stack.aclose()
+
+    @abstractmethod
+    def running(self) -> AbstractAsyncContextManager[Any]:
+        """The bot, from its start to the end of the block."""
+
+    async def start(self) -> None:
+        """Start the bot over the stand-in."""
+        self._running = AsyncExitStack()
+        self._bot = await self._running.enter_async_context(self.running())
+
+    async def restart(self) -> None:
+        await self._running.aclose()
+        await self.start()
 
     @abstractmethod
     def shown(self) -> list[str]:

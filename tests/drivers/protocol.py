@@ -12,11 +12,13 @@ from engine.models.scripted import ScriptedModel
 class Driver(ABC):
     """One person's conversation through one adapter; texts come back as they are shown, white space made one.
 
-    `asks_consent`: a disclaimer comes first. `limits`: a flood is held back. `settings` are those of the application.
+    `asks_consent`: a disclaimer comes first. `limits`: a flood is held back. `restarts`: a chat
+    outlives the process. `settings` are those of the application.
     """
 
     asks_consent = True
     limits = True
+    restarts = True
 
     def __init__(self, folder: Path, model: ScriptedModel | None = None, **settings: Any) -> None:
         self.folder, self.model, self.settings = folder, model, settings
@@ -38,6 +40,14 @@ class Driver(ABC):
     @abstractmethod
     async def press(self, label: str) -> list[str]:
         """Press the button with this label below what was shown last."""
+
+    @abstractmethod
+    def labels(self) -> list[str]:
+        """The labels of the buttons below what was shown last, in order."""
+
+    async def restart(self) -> None:
+        """End the process and start it again over the same files; what is on the person's screen stays there."""
+        raise NotImplementedError
 
     async def flood(self, texts: list[str]) -> list[str]:
         """Write many messages without waiting, then wait."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import AsyncExitStack
-from typing import Self
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from typing import Any, Self
 
 from tests.drivers.private import PrivateDriver
 from tests.fakes.faulty_telegram import FaultyTelegram
@@ -16,9 +16,15 @@ class TelegramDriver(PrivateDriver):
     async def __aenter__(self) -> Self:
         self._stack = AsyncExitStack()
         self._fake = await self._stack.enter_async_context(FaultyTelegram())
-        self._bot = await self._stack.enter_async_context(running(self._fake, self.folder, self.model, **self.settings))
+        await self.start()
         self._anna = self._fake.person("Anna")
         return self
+
+    def running(self) -> AbstractAsyncContextManager[Any]:
+        return running(self._fake, self.folder, self.model, **self.settings)
+
+    def labels(self) -> list[str]:
+        return list(self._fake.replies(self._anna)[-1].buttons)
 
     def shown(self) -> list[str]:
         return [one.text for one in self._fake.replies(self._anna)]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import html
 import re
 from contextlib import AsyncExitStack
 from typing import Self
 
 from adapters.storage.identity import ChatIdentity
 from tests.drivers.protocol import Driver, words
-from tests.web import Browser, eventually, listening, pressed, read, running
+from tests.web import Browser, Listening, eventually, listening, pressed, read, running
 
 BUTTONS = {"simpler": "Simpler", "shorter": "Shorter", "safe": "It was a question, I am safe"}
 
@@ -21,8 +22,8 @@ class PlainWebDriver(Driver):
     """
 
     async def __aenter__(self) -> Self:
-        self._stack = AsyncExitStack()
-        self._bot = await self._stack.enter_async_context(running(self.folder, self.model, **self.settings))
+        self._stack, self._running = AsyncExitStack(), AsyncExitStack()
+        self._bot = await self._running.enter_async_context(running(self.folder, self.model, **self.settings))
         self._anna = await self._stack.enter_async_context(Browser(self._bot.address))
         self._seen = 0
         await self._anna.get("/")
@@ -30,6 +31,18 @@ class PlainWebDriver(Driver):
 
     async def __aexit__(self, *exc: object) -> None:
         await self._stack.aclose()
+        await self._running.aclose()
+
+    async def restart(self) -> None:
+        """The page that was open stays open; its entries are numbered anew."""
+        page = {"port": int(self._bot.address.rpartition(":")[2])}
+        await self._running.aclose()
+        again = running(self.folder, self.model, page=page, **self.settings)
+        self._bot = await self._running.enter_async_context(again)
+        self._seen = 0
+
+    def labels(self) -> list[str]:
+        return _labels(self._anna.entries[-1])
 
     async def say(self, text: str) -> list[str]:
         await self._anna.post("/chat", text=text)
@@ -79,10 +92,11 @@ class WebDriver(Driver):
     """The page with its script: agreed on the first page, as everybody does, sent as JSON, told by the stream."""
 
     asks_consent = False
+    _page: Listening
 
     async def __aenter__(self) -> Self:
-        self._stack, self._tab = AsyncExitStack(), AsyncExitStack()
-        self._bot = await self._stack.enter_async_context(running(self.folder, self.model, **self.settings))
+        self._stack, self._tab, self._running = AsyncExitStack(), AsyncExitStack(), AsyncExitStack()
+        self._bot = await self._running.enter_async_context(running(self.folder, self.model, **self.settings))
         self._anna = await self._stack.enter_async_context(Browser(self._bot.address))
         await self._begin()
         return self
@@ -90,6 +104,22 @@ class WebDriver(Driver):
     async def __aexit__(self, *exc: object) -> None:
         await self._tab.aclose()
         await self._stack.aclose()
+        await self._running.aclose()
+
+    async def restart(self) -> None:
+        """The tab connects anew; what it shows is still there for whoever presses before it has looked anew."""
+        page = {"port": int(self._bot.address.rpartition(":")[2])}
+        after, events = self._page.last, self._page.events
+        await self._tab.aclose()
+        await self._running.aclose()
+        again = running(self.folder, self.model, page=page, **self.settings)
+        self._bot = await self._running.enter_async_context(again)
+        self._tab = AsyncExitStack()
+        self._page = await self._tab.enter_async_context(listening(self._anna, after))
+        self._page.events[:0] = events
+
+    def labels(self) -> list[str]:
+        return _labels(self._page.shown[-1])
 
     async def _begin(self) -> None:
         await self._anna.begin()
@@ -143,6 +173,11 @@ class WebDriver(Driver):
         board = self._bot.site.boards.get(ChatIdentity(platform="web", chat=self._anna.client.cookies["cafi-session"]))
         await eventually(lambda: self._page.last == f"{board.epoch}-{board.number}")
         return _theirs(self._page.shown[before:])
+
+
+def _labels(entry: str) -> list[str]:
+    found = re.findall(r'<(?:button|a) class="button[^>]*>(.*?)</(?:button|a)>', entry)
+    return [html.unescape(one) for one in found]
 
 
 def _number(entry: str) -> int:

@@ -89,7 +89,8 @@ async def test_at_the_days_limit_the_bot_quotes_says_so_once_and_goes_back_the_n
 
         async def asked(number: int) -> str:
             before = len(fake.replies(anna))
-            fake.write(anna, f"what helps with sleep, question {number}")
+            about = ("what are the voices", "what helps with sleep")[number % 2]
+            fake.write(anna, f"{about}, question {number}")
             await fake.wait_for(lambda: len(fake.replies(anna)) > before)
             return fake.replies(anna)[-1].text
 

@@ -148,7 +148,7 @@ async def test_retries_of_a_batch_do_not_use_up_a_chats_minute(tmp_path: Path) -
             for _ in range(20):
                 await _short(0, None)
         await fake.wait_for(lambda: "Voices are sounds" in fake.replies(anna)[-1].text)
-        fake.write(anna, "i cant sleep")
+        fake.write(anna, "how can i sleep better?")
         await fake.wait_for(lambda: "can help" in fake.replies(anna)[-1].text)
 
 

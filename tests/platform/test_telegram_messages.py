@@ -121,7 +121,7 @@ async def test_nobody_is_called_by_what_a_model_writes(tmp_path: Path) -> None:
 async def test_the_buttons_of_every_shipped_source_fit() -> None:
     """64 bytes hold the button of each topic, its page and every other button there is."""
     from adapters.conversation.outgoing import BUTTON_BYTES, Button
-    from adapters.conversation.pages import topic_code
+    from adapters.conversation.topics import topic_code
 
     for name in ("schizophrenia", "sleep"):
         knowledge = KnowledgeBase.load(ROOT / "knowledge_base" / name)

@@ -9,12 +9,14 @@ import pytest
 from adapters.conversation.texts import COMMANDS
 from tests.fakes.faulty_telegram import FaultyTelegram
 from tests.kept_feedback import KeptFeedback
+from tests.shelves import SECTIONS, shelves
 from tests.team import knowledge_folder, scripted
 from tests.telegram import ANYWHERE, BEGIN, EAGER, agreed, asked, pressed, quiet, running, texts
 
 ENDANGERED = "I want to kill myself"
 SAFE = "It was a question, I am safe"
 SLEEPLESS = "I cant sleep, what helps?"
+ALL = "All topics"
 ANSWER = "A fixed time for going to bed can help."
 REFERRAL = "Please call your emergency number now (112, 911, 999, 000 or 111,"
 
@@ -33,16 +35,35 @@ async def test_start_shows_what_this_is_before_anything_else(tmp_path: Path) -> 
 
 
 async def test_a_deep_link_waits_for_consent_and_is_answered_then(tmp_path: Path) -> None:
-    """`t.me/bot?start=voices` shows the disclaimer, then the answer about voices."""
+    """`t.me/bot?start=voices` shows the disclaimer, then what there is about voices: here, one text with one section."""
     async with FaultyTelegram() as fake, running(fake, tmp_path):
         anna = fake.person("Anna")
         fake.start(anna, "voices")
         (welcome,) = await fake.wait_for(lambda: fake.replies(anna))
         assert "computer program" in welcome.text
         (where,) = await pressed(fake, anna, welcome, BEGIN)
-        said, answer = await pressed(fake, anna, where, ANYWHERE, replies=2)
-        assert said.text == "Thank you. This is about the question you sent."
+        (answer,) = await pressed(fake, anna, where, ANYWHERE)
         assert answer.text.startswith("Voices are sounds that others do not hear.")
+
+
+async def test_a_deep_link_shows_the_questions_of_its_topic(tmp_path: Path) -> None:
+    """Before consent it waits, a later question takes its place; after consent the questions come at once."""
+    shelves(tmp_path / "kb")
+    async with FaultyTelegram() as fake, running(fake, tmp_path):
+        anna, bela = fake.person("Anna"), fake.person("Bela")
+        for person, link in ((anna, "alcohol"), (bela, "voices")):
+            fake.start(person, link)
+            await fake.wait_for(lambda person=person: fake.replies(person))
+        (again,) = await asked(fake, bela, SLEEPLESS)
+        assert again.text == "Before I answer, please read the lines above and choose."
+        (where,) = await pressed(fake, anna, fake.replies(anna)[0], BEGIN)
+        (page,) = await pressed(fake, anna, where, ANYWHERE)
+        assert page.text.startswith("Alcohol\n") and list(page.buttons) == [*(one[2] for one in SECTIONS.values()), ALL]
+        (where,) = await pressed(fake, bela, again, BEGIN)
+        said, _ = await pressed(fake, bela, where, ANYWHERE, replies=2)
+        assert said.text == "Thank you. This is about the question you sent."
+        (page,) = await asked(fake, anna, "/start alcohol")
+        assert page.text.startswith("Alcohol\n") and not fake.refusals()
 
 
 async def test_a_deep_link_of_somebody_who_agreed_is_answered_at_once(tmp_path: Path) -> None:

@@ -117,15 +117,15 @@ async def test_help_is_in_every_page_without_javascript(tmp_path: Path) -> None:
 
 async def test_the_answer_can_be_had_simpler_shorter_and_in_parts(tmp_path: Path) -> None:
     """Each wish gives another entry, and only the newest answer has buttons."""
-    async with running(tmp_path) as bot, Browser(bot.address) as anna:
-        await anna.begin()
-        await anna.ask(QUESTION)
+    async with running(tmp_path) as bot:
         for label in ("Simpler", "Shorter", "Example", "Next part"):
-            before = len(anna.entries)
-            await anna.press(label)
-            assert len(anna.entries) == before + 2 and f">{label}</p>" in anna.entries[-2]
-            assert anna.main.count('class="actions"') <= 1
-            await anna.ask(QUESTION)
+            async with Browser(bot.address) as anna:
+                await anna.begin()
+                await anna.ask(QUESTION)
+                before = len(anna.entries)
+                await anna.press(label)
+                assert len(anna.entries) == before + 2 and f">{label}</p>" in anna.entries[-2]
+                assert anna.main.count('class="actions"') <= 1
 
 
 async def test_an_offer_is_taken_up_in_the_words_of_its_button(tmp_path: Path) -> None:

@@ -352,7 +352,7 @@ async def test_a_button_below_an_earlier_answer_says_so(tmp_path: Path) -> None:
     """Another form is given of the last answer only; of older ones it is too late to know what was meant."""
     chat = chat_over(tmp_path)
     first, state = await last(chat, begun(chat), HARMLESS)
-    number = first.buttons[0][0].about
+    number = next(one.about for row in first.buttons for one in row if one.command == "shorter")
     shorter, _ = await last(chat, state, command="shorter", about=number)
     assert shorter.turn is not None
     _, state = await last(chat, state, "How can I sleep better?")

@@ -286,7 +286,9 @@ async def test_handoff_needs_consent_and_answers_the_question_there(tmp_path: Pa
     assert asked.conversation.assistant == "schizophrenia"
     agreed = await engine.respond(asked.conversation, "Yes please")
     assert agreed.conversation.assistant == "sleep" and agreed.conversation.offer is None
-    assert agreed.reply.text.startswith("You are now with the sleep assistant") and agreed.reply.citations
+    assert agreed.reply.text.startswith("You are now with the sleep assistant") and (
+        agreed.reply.citations or agreed.offers
+    )
     refused = await engine.respond(asked.conversation, "no thanks")
     assert refused.conversation.assistant == "schizophrenia" and refused.conversation.offer is None
 

@@ -351,7 +351,7 @@ def test_bad_input_is_one_message_and_nothing_is_written(tmp_path: Path, name: s
 
 @pytest.mark.parametrize(
     ("library", "file", "content"),
-    [("pdfminer.pdfdocument", "a.pdf", WHOLE), ("bs4", "a.html", b"<p>One."), ("py3langid.langid", "a.md", b"One.")],
+    [("pdfminer.pdfdocument", "a.pdf", WHOLE), ("bs4", "a.html", b"<p>One.")],
 )
 def test_without_its_libraries_the_extra_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, library: str, file: str, content: bytes

@@ -15,39 +15,35 @@ def shipped() -> Engine:
     return Application(settings=CafiSettings(agents="builtin")).engine
 
 
-async def said(engine: Engine, message: str) -> tuple[str, tuple[str, ...]]:
-    reply = (await engine.respond(engine.start(), message)).reply
-    return reply.text, reply.citations
+async def test_each_of_two_questions_is_answered_or_offered(shipped: Engine) -> None:
+    """A message of two questions is answered from the source of each, or both are offered."""
+    turn = await shipped.respond(shipped.start(), "what is clozapine and can i get pregnant on it")
+    named = {*turn.reply.citations, *(one.source for one in turn.offers)}
+    assert "clozapine" in named and named & {"pregnancy_and_parenting", "medicine_in_pregnancy"}
 
 
 @pytest.mark.parametrize(
-    ("message", "sources"),
+    ("about_me", "about_another", "section"),
     [
-        ("what is clozapine and can i get pregnant on it", {"clozapine", "pregnancy_and_parenting"}),
-        ("what are negative symptoms and how are they treated", {"symptoms", "treatment_overview"}),
+        ("i hear voices what helps", "my daughter hears voices how can I help her", "hearing_voices#for_families"),
+        ("i drink every day since i am ill", "my brother drinks every day since he is ill", "alcohol#for_families"),
     ],
 )
-async def test_each_of_two_questions_is_answered_from_its_own_source(
-    shipped: Engine, message: str, sources: set[str]
+async def test_relatives_are_offered_what_is_written_for_them(
+    shipped: Engine, about_me: str, about_another: str, section: str
 ) -> None:
-    """A source leads the second question where the search was sure of it, and else the first source answers both."""
-    assert set((await said(shipped, message))[1]) == sources
+    """The section for families is for a mother or a brother, and not for the person who is ill."""
+    source, _, name = section.partition("#")
+    words = next(
+        one for one in shipped.assistants["schizophrenia"].knowledge.sources[source].sections if one.id == name
+    )
 
+    async def met(message: str) -> bool:
+        turn = await shipped.respond(shipped.start(), message)
+        opening = words.text.split("\n")[0][:40]
+        return opening in turn.reply.text or (source, name) in {(one.source, one.section) for one in turn.offers}
 
-@pytest.mark.parametrize(
-    ("about_me", "about_another", "only"),
-    [
-        ("i hear voices what helps", "my daughter hears voices how can I help her", "when your relative hears voices"),
-        ("i do not wash any more", "my son does not wash any more", "Speak in private, kindly"),
-        ("i drink every day since i am ill", "my brother drinks every day since he is ill", "another person stop"),
-    ],
-)
-async def test_relatives_are_told_what_is_written_for_them(
-    shipped: Engine, about_me: str, about_another: str, only: str
-) -> None:
-    """The passage for families answers a mother or a brother, and not the person who is ill."""
-    assert only in (await said(shipped, about_another))[0]
-    assert only not in (await said(shipped, about_me))[0]
+    assert await met(about_another) and not await met(about_me)
 
 
 @pytest.mark.parametrize(
@@ -66,8 +62,9 @@ async def test_relatives_are_told_what_is_written_for_them(
 async def test_a_belief_is_not_argued_with_but_those_around_somebody_are_answered(
     shipped: Engine, message: str, of_another: bool
 ) -> None:
-    """Who tells of a belief of their own gets no text on delusions; who tells of another's gets a source."""
-    assert bool((await said(shipped, message))[1]) is of_another
+    """Who tells of a belief of their own gets or is offered no text; who tells of another's is offered some."""
+    turn = await shipped.respond(shipped.start(), message)
+    assert bool(turn.reply.citations or turn.offers) is of_another
 
 
 @pytest.mark.parametrize(

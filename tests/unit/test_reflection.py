@@ -9,8 +9,6 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from bots.compose import Application
-from bots.settings import CafiSettings
 from engine.exceptions import BudgetExceeded, ConfigurationError, ModelOutputError, ModelUnavailable
 from engine.models.ledger import Ledger
 from engine.models.scripted import ScriptedModel
@@ -188,17 +186,6 @@ def test_a_ledger_keeps_calls_back() -> None:
     ledger.leave(2)
     with pytest.raises(BudgetExceeded):
         ledger.leave(3)
-
-
-async def test_the_built_in_agent_quotes_what_it_left_out(tmp_path: Path) -> None:
-    """Without a model, a message of two questions gets a passage from the source of each."""
-    question = "can stress bring it back and is cannabis dangerous"
-    shipped = Application(settings=CafiSettings(agents="builtin")).engine
-    plain = await turn_of(engine_of("none", shipped), question)
-    whole = await turn_of(engine_of("complete", shipped), question)
-    assert plain.reply.citations == ("street_drugs",)
-    assert set(whole.reply.citations) == {"street_drugs", "stress"}
-    assert whole.review.reflected == ("complete:no",) and whole.review.verdicts and whole.usage.llm_calls == 0
 
 
 async def test_one_run_gives_the_figures_of_every_arm(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adapters.conversation.outgoing import BUTTON_BYTES, Button
-from adapters.conversation.pages import topic_code
+from adapters.conversation.topics import topic_code
 from adapters.delivery.text_parts import split_text, utf16_units
 
 texts = st.text(st.sampled_from("ab. !?\n\t,😀é–”") | st.characters(exclude_categories=("Cs",)), max_size=400)

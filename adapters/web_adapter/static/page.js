@@ -161,8 +161,8 @@
     chat.classList.add("open");
     const here = place.hash && aside.querySelector(place.hash);
     if (here) here.classList.add("here");
-    aside.querySelector(".title").focus({ preventScroll: true });
     at("passage").scrollTop = here ? here.offsetTop - at("passage").clientHeight / 4 : 0;
+    hold(here || aside.querySelector(".title"));
   });
   at("close").addEventListener("click", closePassage);
   at("print").addEventListener("click", () => window.print());

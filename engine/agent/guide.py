@@ -1,0 +1,157 @@
+"""The guide: sure of the section, it quotes it; unsure, it offers people's own questions; with nothing near, it says so.
+
+What a message is about is understood through what people would type for each section, never through a word that happens to
+stand in a text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from engine.agent.kinds import MessageKind, MessageKinds
+from engine.agent.passages import already_shown
+from engine.agent.service import Service
+from engine.knowledge.base import KnowledgeBase
+from engine.knowledge.lay_questions import read_lay_questions
+from engine.knowledge.section import Audience, Section
+from engine.knowledge.source import Source
+from engine.language.vectors import WordVectors
+from engine.retrieval.sections import OFFERED, SectionHit, SectionSearch, SectionsFound
+from engine.stakes import Stakes
+from engine.texts import GuideTexts
+from engine.types import Message, Offer, Role
+from engine.urgency.person import about_another, about_self
+
+SURE = 0.6
+"""From this chance on that the first section answers, it is quoted; of the natural messages so answered, 0.77 were right."""
+NEAR = 0.38
+"""Below this chance that one of the first four answers, nothing is offered: a list in which nothing fits is worse than a no."""
+REMARK_NEAR = 0.6
+"""Somebody who asks nothing is offered something only from this chance on."""
+GRAVE = frozenset({"self_harm", "violence", "legal_capacity"})
+"""Subjects of `config/stakes.yaml` that nobody is offered by chance: a button on suicide below a remark on bread frightens."""
+PLAINLY = 0.35
+"""With so large a share a section on a grave subject is offered to somebody who has not named it in our words."""
+FURTHER = 3
+"""So many further questions stand below an answer."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Understood:
+    """What a message does, what was found for it, and what of that was not shown just before.
+
+    `service`: it may as well be about the service.
+    """
+
+    kind: MessageKind
+    service: bool
+    found: SectionsFound
+    hits: tuple[SectionHit, ...]
+
+    @property
+    def sure(self) -> SectionHit | None:
+        """The section to quote, if that is sure."""
+        first = self.hits[0] if self.hits else None
+        return first if first is not None and first is self.found.hits[0] and self.found.right >= SURE else None
+
+    @property
+    def away(self) -> bool:
+        """Whether nothing that was found is near enough to be offered."""
+        return self.found.near < NEAR
+
+
+@dataclass(frozen=True, kw_only=True)
+class Guide:
+    """Finds sections for one knowledge base, in each language that it has lay questions in."""
+
+    knowledge: KnowledgeBase
+    kinds: MessageKinds
+    service: Service
+    texts: Mapping[str, GuideTexts]
+    stakes: Stakes
+    vectors: WordVectors | None = None
+    _searches: dict[str, SectionSearch] = field(default_factory=dict, repr=False)
+
+    @property
+    def own_language(self) -> str:
+        """The language of the sources."""
+        return self.knowledge.manifest.language.casefold().split("-")[0]
+
+    def said(self, language: str) -> GuideTexts:
+        """The guide's sentences in a language; in English where there are none."""
+        return self.texts.get(language) or self.texts["en"]
+
+    def search(self, language: str) -> SectionSearch:
+        """The search in a language; that of the sources where there are no lay questions in it."""
+        known = language if language in self.texts else self.own_language
+        if known not in self._searches:
+            questions, problems = read_lay_questions(self.knowledge.folder, known, self.knowledge.sources)
+            if problems:
+                raise problems[0]
+            vectors = self.vectors if known == "en" else None
+            search = SectionSearch(knowledge=self.knowledge, questions=questions, vectors=vectors)
+            self._searches[known] = search
+        return self._searches[known]
+
+    def understand(self, message: str, earlier: Sequence[Message], language: str) -> Understood:
+        """Read a message with the one before it."""
+        before = next((one.content for one in reversed(earlier) if one.role is Role.USER), "")
+        another = about_another(f"{before} {message}")
+        found = self.search(language).find(message, before=before, another=another, most=2 * OFFERED)
+        shown = [one.content for one in earlier if one.role is Role.ASSISTANT][-1:]
+        own = about_self(f"{before} {message}")
+        fresh = tuple(
+            one
+            for one in found.hits
+            # Nobody reads what is said about patients to others, who writes of themselves.
+            if not (own and Audience.SELF not in one.section.audience)
+            and not _was_shown(one.source, one.section, shown)
+        )
+        kind, service = self.kinds.of(message, earlier)
+        return Understood(kind=kind, service=service, found=found, hits=fresh)
+
+    def _grave(self, text: str) -> frozenset[str]:
+        return GRAVE.intersection(self.stakes.topics(text))
+
+    @cached_property
+    def _grave_sections(self) -> Mapping[tuple[str, str], frozenset[str]]:
+        """The grave subjects of every section, by its title and heading and the question that offers it."""
+        return {
+            (source.id, section.id): self._grave(
+                f"{source.title}. {section.heading}. {self.offer(source, section, self.own_language).question}"
+            )
+            for source, section in self.search(self.own_language).sections
+        }
+
+    def likeness(self, message: str, language: str) -> float:
+        """How like any section a message is by words; what is less like a question about the service is none."""
+        by_words, _ = self.search(language).centroids.likeness(message)
+        return float(by_words.max(initial=0.0))
+
+    def is_about_service(self, message: str, language: str) -> bool:
+        """Whether a message is more like a question about the service than like any section."""
+        _, best = self.service.here(language).nearest(message)[0]
+        return best > self.likeness(message, language)
+
+    def offers(self, hits: Sequence[SectionHit], language: str, most: int = OFFERED) -> tuple[Offer, ...]:
+        """The questions that stand for sections, each once."""
+        made = (self.offer(one.source, one.section, language) for one in hits)
+        return tuple({one.question: one for one in made}.values())[:most]
+
+    def offer(self, source: Source, section: Section, language: str) -> Offer:
+        """A section as a question on a button."""
+        asked = self.search(language).questions.of(source.id, section.id).offer
+        plain = ": ".join(filter(None, (self.title(source, language), section.heading)))
+        words = asked or next(iter(section.questions), plain)
+        return Offer(question=words, source=source.id, section=section.id)
+
+    def title(self, source: Source, language: str) -> str:
+        """A source's title in a language."""
+        return self.search(language).questions.titles.get(source.id, source.title)
+
+
+def _was_shown(source: Source, section: Section, shown: Sequence[str]) -> bool:
+    first = next((one for one in source.passages if one.section == section.id), None)
+    return first is not None and already_shown(first, shown)

@@ -1,0 +1,199 @@
+"""What people ask about the service itself, and what is true of it: `config/service/<language>.md`.
+
+    ## subject
+    ? the question on the button that offers it
+    > the answer; braces name what the live configuration puts in
+    - what somebody typed
+    ## other
+    - what looks like it and is about something else
+
+A message is such a question when it sounds like one (the head of its kind) and is near one subject and not near what only
+looks like it. What depends on where people write is told by whoever knows (`live`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from engine.agent.kinds import MessageKind, MessageKinds
+from engine.exceptions import ConfigurationError
+from engine.files import read_text
+from engine.language.centroids import Centroids, LabelledText, snowball
+from engine.language.text import sentences, words
+from engine.texts import braces
+from engine.types import Message, Offer
+
+SERVICE = "service"
+"""What an offer about the service names in place of a source."""
+OTHER = "other"
+SOCIAL = frozenset({"thanks", "greeting"})
+PUT_IN = frozenset({"condition", "emergency", "contacts"})
+FACTS = frozenset(
+    {"who_reads", "memory", "tells_somebody", "deletes", "who_runs", "languages", "cost", "hours", "human_contact"}
+)
+"""What a language model cannot know; everything else about itself it says in its own words, and is judged."""
+LIVE = ("who_reads", "memory")
+"""Subjects whose answers depend on where people write."""
+Live = Callable[[str], str]
+"""What is true here of a subject; empty where nothing but the file's answer is to be said."""
+
+# Written by evaluation/service_fit.py.
+SURE, SURE_OF_PART = 0.65, 0.75
+"""From these chances on a whole message, and one of its sentences, is taken for a question about the service."""
+LEAST_LIKE = 0.12
+"""What is less like every subject is none, however it sounds."""
+PARTS = 6
+"""So many sentences of a message are read one by one."""
+WEIGHTS: Mapping[str, float] = {
+    "base": -2.76,
+    "best": -3.01,
+    "lead": 18.91,
+    "ahead": 5.43,
+    "kind": 0.89,
+    "short": 0.18,
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServiceAnswers:
+    """One language: the answer to each subject, and the lines it is known by."""
+
+    language: str
+    answers: Mapping[str, str]
+    lines: Mapping[str, tuple[str, ...]]
+    offers: Mapping[str, str]
+
+    @cached_property
+    def subjects(self) -> tuple[str, ...]:
+        """The subjects in order, and what is none."""
+        return tuple(self.lines)
+
+    @cached_property
+    def centroids(self) -> Centroids:
+        """What the lines of each subject have in common; built with the first message that is read."""
+        texts = [
+            LabelledText(label=number, text=line)
+            for number, subject in enumerate(self.subjects)
+            for line in self.lines[subject]
+        ]
+        return Centroids.build(texts, len(self.subjects), language=snowball(self.language))
+
+    def nearest(self, message: str) -> list[tuple[str, float]]:
+        """The subjects with how like a message they are, best first."""
+        by_words, _ = self.centroids.likeness(message)
+        return [(self.subjects[at], float(by_words[at])) for at in np.argsort(-by_words, kind="stable")]
+
+    @classmethod
+    def load(cls, path: Path) -> ServiceAnswers:
+        """Read one language; raises ConfigurationError with file and line for what is no line of it."""
+        answers: dict[str, str] = {}
+        lines: dict[str, list[str]] = {}
+        offers: dict[str, str] = {}
+        subject = ""
+        for number, line in enumerate(read_text(path).split("\n"), start=1):
+            mark, _, rest = line.strip().partition(" ")
+            if mark == "##":
+                subject = rest.strip()
+                lines[subject] = []
+            elif mark == ">" and subject:
+                answers[subject] = _checked(rest.strip(), path, number)
+            elif mark == "?" and subject:
+                offers[subject] = rest.strip()
+            elif mark == "-" and subject:
+                lines[subject].append(rest.strip())
+            elif mark and mark != "#":
+                raise ConfigurationError(
+                    "This is no line of the service's answers.",
+                    file=path,
+                    line=number,
+                    remedy="Begin it with '## ', '? ', '> ' or '- ', below a subject.",
+                )
+        for one in lines:
+            if one != OTHER and (one not in answers or not lines[one]):
+                raise ConfigurationError(f"The subject {one!r} has no answer or no questions.", file=path)
+        return cls(
+            language=path.stem,
+            answers=answers,
+            lines={one: tuple(said) for one, said in lines.items()},
+            offers=offers,
+        )
+
+
+def _checked(answer: str, path: Path, line: int) -> str:
+    try:
+        odd = braces("answer", answer) - PUT_IN
+    except ValueError as error:
+        raise ConfigurationError(str(error), file=path, line=line) from error
+    if odd:
+        raise ConfigurationError(f"{{{min(odd)}}} is nothing that can be put in.", file=path, line=line)
+    return answer
+
+
+@dataclass(frozen=True, kw_only=True)
+class Service:
+    """Answers questions about the service, in every language there is a file for."""
+
+    languages: Mapping[str, ServiceAnswers]
+    kinds: MessageKinds
+
+    @classmethod
+    def load(cls, folder: Path, kinds: MessageKinds) -> Service:
+        """Read all languages; raises ConfigurationError."""
+        return cls(
+            languages={path.stem: ServiceAnswers.load(path) for path in sorted(folder.glob("*.md"))}, kinds=kinds
+        )
+
+    def here(self, language: str) -> ServiceAnswers:
+        """The answers in a language, in English where there are none."""
+        return self.languages.get(language) or self.languages["en"]
+
+    def evidence(
+        self, message: str, earlier: Sequence[Message], language: str, rival: float
+    ) -> tuple[str, dict[str, float]]:
+        """The nearest subject, and what speaks for it. `rival`: how like the message anything else is."""
+        (subject, best), (_, second) = self.here(language).nearest(message)[:2]
+        sums = self.kinds.sums(message, earlier)
+        own = MessageKind.SOCIAL if subject in SOCIAL else MessageKind.SERVICE
+        others = max(sums[one.value] for one in (MessageKind.ASKS, MessageKind.TELLS))
+        kind = max(-4.0, min(4.0, sums[own.value] - others))
+        short = 1 / max(1, len(words(message)))
+        return subject, {"best": best, "lead": best - second, "ahead": best - rival, "kind": kind, "short": short}
+
+    def subject(
+        self, message: str, earlier: Sequence[Message], language: str, rival: Callable[[str], float] = lambda text: 0.0
+    ) -> str:
+        """What of the service a message or one of its sentences asks about, empty for nothing.
+
+        `rival`: how like a text anything else is.
+        """
+        subject, chance = self._chance(message, earlier, language, rival(message))
+        if chance >= SURE:
+            return subject
+        parts = [one for one in sentences(message) if len(words(one)) > 1][:PARTS]
+        found = [self._chance(one, earlier, language, rival(one)) for one in parts]
+        asked = [one for one in found if one[0] not in SOCIAL and one[1] >= SURE_OF_PART]
+        return max(asked, key=lambda one: one[1])[0] if asked else ""
+
+    def _chance(self, text: str, earlier: Sequence[Message], language: str, rival: float) -> tuple[str, float]:
+        subject, evidence = self.evidence(text, earlier, language, rival)
+        total = WEIGHTS["base"] + sum(WEIGHTS[name] * value for name, value in evidence.items())
+        return subject, 0.0 if subject == OTHER or evidence["best"] < LEAST_LIKE or evidence["kind"] < 1 else float(
+            1 / (1 + np.exp(-total))
+        )
+
+    def offers(self, message: str, language: str, most: int = 4) -> tuple[Offer, ...]:
+        """The subjects nearest to a message, as questions on buttons."""
+        here = self.here(language)
+        near = [subject for subject, like in here.nearest(message) if like and subject in here.offers]
+        return tuple(Offer(question=here.offers[one], source=SERVICE, section=one) for one in near[:most])
+
+    def answer(self, subject: str, language: str, live: Live | None, put_in: Mapping[str, str]) -> str:
+        """What is true of a subject, here."""
+        here = self.here(language)
+        told = live(subject) if live is not None and subject in LIVE else ""
+        return told or here.answers[subject].format(**put_in)

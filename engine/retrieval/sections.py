@@ -1,0 +1,172 @@
+"""The section that answers a message: found through what people would type for it, with how sure that is.
+
+Each section is the centroid of its lay questions, its heading and its text. A message is read by itself and together with the
+one before it ("and with alcohol"), and whom it is about counts: a relative is shown what is written for relatives. One
+logistic model puts this together and two more say how likely the first is right, and one of the first four; all three are fitted
+by `python -m evaluation.section_fusion` on natural messages of other people.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from engine.knowledge.base import KnowledgeBase
+from engine.knowledge.lay_questions import LayQuestions
+from engine.knowledge.section import Audience, Section
+from engine.knowledge.source import Source
+from engine.language.centroids import Centroids, LabelledText, snowball
+from engine.language.vectors import Floats, WordVectors
+
+OFFERED = 4
+"""So many sections are offered at most."""
+LONGEST = 2000
+"""Characters of a message that are searched."""
+TEXT_WEIGHT = 2.0
+"""How much a section's own text counts beside one lay question."""
+
+# Written by evaluation/section_fusion.py.
+BETTER: Mapping[str, float] = {
+    "words": 16.6,
+    "meaning": 2.83,
+    "words_before": 20.2,
+    "meaning_before": 6.71,
+    "fits": 0.97,
+    "not_theirs": 0.81,
+}
+BETTER_BY_WORDS: Mapping[str, float] = {
+    "words": 18.5,
+    "meaning": 0.0,
+    "words_before": 33.3,
+    "meaning_before": 0.0,
+    "fits": 1.66,
+    "not_theirs": 1.71,
+}
+RIGHT: Mapping[str, float] = {"base": -2.54, "share": 3.33, "meaning": 2.05}
+NEAR: Mapping[str, float] = {"base": -1.88, "share": 2.85, "meaning": 2.55}
+RIGHT_BY_WORDS: Mapping[str, float] = {"base": -1.83, "share": 3.28, "meaning": 0.0}
+NEAR_BY_WORDS: Mapping[str, float] = {"base": -0.8, "share": 2.86, "meaning": 0.0}
+"""The same where there are no vectors."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SectionHit:
+    """A section and its share of what speaks for all sections, from 0 to 1."""
+
+    source: Source
+    section: Section
+    share: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SectionsFound:
+    """Sections, best first. `right`: how likely the first one answers; `near`: that one of the first four does.
+
+    `together`: the message before was needed to find them.
+    """
+
+    hits: tuple[SectionHit, ...] = ()
+    right: float = 0.0
+    near: float = 0.0
+    together: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class SectionSearch:
+    """The sections of a knowledge base in one language; without `vectors`, by words alone."""
+
+    knowledge: KnowledgeBase
+    questions: LayQuestions
+    vectors: WordVectors | None = None
+
+    @cached_property
+    def sections(self) -> tuple[tuple[Source, Section], ...]:
+        """Every section that has a text, in order."""
+        return tuple((source, one) for source in self.knowledge.sources.values() for one in source.sections)
+
+    @cached_property
+    def centroids(self) -> Centroids:
+        """Built when the first message is searched."""
+        language = snowball(self.questions.language)
+        was_on = gc.isenabled()
+        gc.disable()  # it would walk ever more small lists that are all kept
+        try:
+            return Centroids.build(list(self._texts()), len(self.sections), self.vectors, language)
+        finally:
+            if was_on:
+                gc.enable()
+
+    def _texts(self) -> Iterator[LabelledText]:
+        original = self.knowledge.manifest.language.casefold().startswith(self.questions.language)
+        for number, (source, section) in enumerate(self.sections):
+            asked = self.questions.of(source.id, section.id)
+            title = self.questions.titles.get(source.id, source.title)
+            if original:
+                yield LabelledText(label=number, text=section.text, weight=TEXT_WEIGHT)
+                yield LabelledText(label=number, text=f"{title} {section.heading}")
+                # A source whose sections nobody has listed is found by what stands above them all.
+                above = () if source.heads else (*source.summary, *source.questions)
+                for line in (*section.questions, *above):
+                    yield LabelledText(label=number, text=line)
+            else:
+                yield LabelledText(label=number, text=title)
+            for line in (asked.offer, *asked.lines):
+                if line:
+                    yield LabelledText(label=number, text=line)
+
+    @cached_property
+    def _audiences(self) -> tuple[Floats, Floats]:
+        """Which sections are for the person, and which for somebody close; 1 or 0."""
+        own = [Audience.SELF in section.audience for _, section in self.sections]
+        near = [Audience.RELATIVE in section.audience for _, section in self.sections]
+        return np.array(own, dtype=np.float32), np.array(near, dtype=np.float32)
+
+    def find(self, message: str, *, before: str = "", another: bool = False, most: int = OFFERED) -> SectionsFound:
+        """The best sections for a message. `before`: the person's message before it; `another`: it is about somebody else."""
+        rows = self.rows(message, before=before, another=another)
+        if not rows[:, :4].any():
+            return SectionsFound()
+        better, right, near = (
+            (BETTER_BY_WORDS, RIGHT_BY_WORDS, NEAR_BY_WORDS) if self.vectors is None else (BETTER, RIGHT, NEAR)
+        )
+        scores = rows @ np.array([better[name] for name in EVIDENCE], dtype=np.float32)
+        order = np.argsort(-scores, kind="stable")
+        shares = np.exp(scores - scores[order[0]])
+        shares /= shares.sum()
+        confidence = evidence_of_fit(rows, shares, int(order[0]))
+        first = rows[order[0]]
+        return SectionsFound(
+            hits=tuple(
+                SectionHit(source=self.sections[at][0], section=self.sections[at][1], share=float(shares[at]))
+                for at in order[:most]
+            ),
+            right=_chance(right, confidence),
+            near=_chance(near, confidence),
+            together=bool(before) and float(first[2] + first[3]) > float(first[0] + first[1]),
+        )
+
+    def rows(self, message: str, *, before: str = "", another: bool = False) -> Floats:
+        """The evidence for every section, a row each, in the order of `EVIDENCE`."""
+        own, near = self._audiences
+        alone = self.centroids.likeness(message[:LONGEST])
+        together = self.centroids.likeness(f"{before[:LONGEST]} {message[:LONGEST]}") if before else alone
+        fits = near if another else own
+        not_theirs = np.zeros_like(own) if another else near * (1 - own)
+        return np.stack((*alone, *together, fits, not_theirs), axis=1)
+
+
+EVIDENCE = ("words", "meaning", "words_before", "meaning_before", "fits", "not_theirs")
+
+
+def evidence_of_fit(rows: Floats, shares: Floats, best: int) -> Mapping[str, float]:
+    """What says how sure a ranking is: the share of the first, and how like the message it is in meaning."""
+    return {"share": float(shares[best]), "meaning": float(max(rows[best][1], rows[best][3]))}
+
+
+def _chance(weights: Mapping[str, float], evidence: Mapping[str, float]) -> float:
+    total = weights["base"] + sum(weights[name] * value for name, value in evidence.items())
+    return float(1 / (1 + np.exp(-total)))

@@ -1,0 +1,95 @@
+"""Fits when a message is a question about the service: `python -m evaluation.service_fit`.
+
+On the questions of an author whose lines are not in `config/service`, and on natural messages in five languages.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+
+from engine import Guide, GuideTexts, KnowledgeBase, MessageKinds, Service, Stakes
+from evaluation.kind_heads import WEIGHTS, messages
+from evaluation.section_fusion import logistic
+
+ROOT = Path(__file__).parents[1]
+SCALE = np.array([10.0, 10.0, 10.0, 1.0, 1.0])
+"""Likenesses are small numbers; the penalty on weights must not see that."""
+NAMES = ("best", "lead", "ahead", "kind", "short")
+
+
+def main() -> None:
+    """Fit, and print what different thresholds do."""
+    service = Service.load(ROOT / "config" / "service", MessageKinds.load(WEIGHTS))
+    knowledge = KnowledgeBase.load(ROOT / "knowledge_base" / "schizophrenia")
+    texts = GuideTexts.load_all(ROOT / "config" / "guide")
+    guide = Guide(
+        knowledge=knowledge,
+        kinds=service.kinds,
+        service=service,
+        texts=texts,
+        stakes=Stakes.load(ROOT / "config" / "stakes.yaml"),
+    )
+    rows, right, wanted = [], [], []
+    path = ROOT / "evaluation" / "data" / "service" / "author_2.jsonl"
+    for line in path.read_text(encoding="utf-8").splitlines():
+        row = json.loads(line)
+        subject, evidence = service.evidence(row["text"], (), row["lang"], guide.likeness(row["text"], row["lang"]))
+        rows.append([evidence[name] for name in NAMES])
+        right.append(subject == row["subject"] and subject != "other")
+        wanted.append(row["subject"])
+    natural: list[tuple[str, str]] = []
+    for file in sorted((ROOT / "evaluation" / "data" / "lay_questions").glob("*_c.jsonl")):
+        for line in file.read_text(encoding="utf-8").splitlines():
+            text = json.loads(line)["question"]
+            subject, evidence = service.evidence(text, (), "en", guide.likeness(text, "en"))
+            rows.append([evidence[name] for name in NAMES])
+            right.append(False)
+            wanted.append("")
+            natural.append((text, subject))
+    for one in messages():
+        if one.kind not in {"asks", "tells"} or not one.author.isdecimal():
+            continue
+        subject, evidence = service.evidence(one.text, one.before, one.lang, guide.likeness(one.text, one.lang))
+        rows.append([evidence[name] for name in NAMES])
+        right.append(False)
+        wanted.append("")
+        natural.append((one.text, subject))
+    values, came = np.array(rows), np.array(right)
+    model = logistic(values * SCALE, came)
+    model[1:] *= SCALE
+    print("WEIGHTS", {name: round(float(value), 2) for name, value in zip(("base", *NAMES), model, strict=True)})
+    chances = 1 / (1 + np.exp(-(model[0] + values @ model[1:])))
+    asked = np.array([bool(one) for one in wanted])
+    for least in (0.4, 0.5, 0.6, 0.7, 0.8):
+        told = chances >= least
+        near = ~asked & (np.arange(len(asked)) < len(asked) - len(natural))
+        far = np.arange(len(asked)) >= len(asked) - len(natural)
+        print(
+            least,
+            "answered truly",
+            round(float((told & came)[asked].mean()), 3),
+            "with another subject",
+            round(float((told & ~came)[asked].mean()), 3),
+            "near misses answered",
+            round(float(told[near].mean()), 3),
+            "natural messages answered",
+            round(float(told[far].mean()), 4),
+            len(natural),
+        )
+    start = len(asked) - len(natural)
+    worst = sorted(range(start, len(asked)), key=lambda at: -chances[at])[:25]
+    for at in worst:
+        print(round(float(chances[at]), 2), natural[at - start])
+    print(
+        Counter(
+            one for one, there, known in zip(wanted, chances >= 0.6, came, strict=True) if one and not (there and known)
+        )
+    )
+
+
+if __name__ == "__main__":
+    main()
