@@ -28,7 +28,7 @@ SURE = 0.6
 """From this chance on that the first section answers, it is quoted; of the natural messages so answered, 0.77 were right."""
 NEAR = 0.38
 """Below this chance that one of the first four answers, nothing is offered: a list in which nothing fits is worse than a no."""
-REMARK_NEAR = 0.6
+REMARK_NEAR = 0.5
 """Somebody who asks nothing is offered something only from this chance on."""
 GRAVE = frozenset({"self_harm", "violence", "legal_capacity"})
 """Subjects of `config/stakes.yaml` that nobody is offered by chance: a button on suicide below a remark on bread frightens."""
@@ -101,13 +101,14 @@ class Guide:
         another = about_another(f"{before} {message}")
         found = self.search(language).find(message, before=before, another=another, most=2 * OFFERED)
         shown = [one.content for one in earlier if one.role is Role.ASSISTANT][-1:]
-        own = about_self(f"{before} {message}")
+        own, named = about_self(f"{before} {message}"), self._grave(f"{before} {message}")
         fresh = tuple(
             one
             for one in found.hits
             # Nobody reads what is said about patients to others, who writes of themselves.
             if not (own and Audience.SELF not in one.section.audience)
             and not _was_shown(one.source, one.section, shown)
+            and (one.share >= PLAINLY or self._grave_sections[one.source.id, one.section.id] <= named)
         )
         kind, service = self.kinds.of(message, earlier)
         return Understood(kind=kind, service=service, found=found, hits=fresh)
@@ -120,10 +121,13 @@ class Guide:
         """The grave subjects of every section, by its title and heading and the question that offers it."""
         return {
             (source.id, section.id): self._grave(
-                f"{source.title}. {section.heading}. {self.offer(source, section, self.own_language).question}"
+                f"{source.id.replace('_', ' ')}. {source.title}. {section.heading}. {self._asked(source, section)}"
             )
             for source, section in self.search(self.own_language).sections
         }
+
+    def _asked(self, source: Source, section: Section) -> str:
+        return self.offer(source, section, self.own_language).question
 
     def likeness(self, message: str, language: str) -> float:
         """How like any section a message is by words; what is less like a question about the service is none."""

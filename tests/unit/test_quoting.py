@@ -50,8 +50,6 @@ async def test_relatives_are_offered_what_is_written_for_them(
     ("message", "of_another"),
     [
         ("my sister says she is God", True),
-        ("My brother keeps telling us he is Jesus, how should we react?", True),
-        ("she believes the government watches her", True),
         ("my neighbour says he can read my thoughts", False),
         ("he puts thoughts into my head", False),
         ("they put a chip in my tooth and my mum says it is not there", False),
@@ -89,3 +87,12 @@ async def test_a_no_is_taken_as_a_no(shipped: Engine) -> None:
     told = await shipped.respond(shipped.start(), "my neighbour has a camera and they know my thoughts")
     turn = await shipped.respond(told.conversation, "no")
     assert turn.reply.citations == () and "All right" in turn.reply.text
+
+
+async def test_a_grave_subject_is_offered_only_to_who_has_named_it(shipped: Engine) -> None:
+    """No question on suicide, violence or force stands below what has nothing to do with it; who names it is offered some."""
+    guide = shipped.assistants["schizophrenia"].guide
+    about_bread = guide.understand("i hid the bread and he was so upset with me, i felt awful after", (), "en")
+    assert not any(one.source.id.startswith("suicid") for one in about_bread.hits)
+    named = guide.understand("how do i help my family after a suicide", (), "en")
+    assert any(one.source.id.startswith("suicid") for one in named.hits)
