@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache
 from typing import TYPE_CHECKING
 
 from engine.language.spelling import ordinary_words
@@ -49,20 +49,21 @@ class LanguageDetector:
             return self.usual
         if len(said) < LEAST:
             return self._among_ours(text)
-        code, chance = self._identifier.classify(text[:LONGEST])
+        code, chance = identifier().classify(text[:LONGEST])
         return _NORWEGIAN.get(code, str(code)) if chance >= SURE else self.usual
 
     def _among_ours(self, text: str) -> str:
         """Two or three words fit many languages; of those that we have, the likeliest."""
-        known = [(_NORWEGIAN.get(code, str(code)), chance) for code, chance in self._identifier.rank(text)]
+        known = [(_NORWEGIAN.get(code, str(code)), chance) for code, chance in identifier().rank(text)]
         return next((code for code, _ in known if code in OURS), self.usual)
 
-    @cached_property
-    def _identifier(self) -> LanguageIdentifier:
-        """Loaded with the first message that needs it; that takes half a second."""
-        from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
-        return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
+@cache
+def identifier() -> LanguageIdentifier:
+    """One for the process, as it knows nothing of anybody; loaded with the first message that needs it, in half a second."""
+    from py3langid.langid import MODEL_FILE, LanguageIdentifier
+
+    return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
 
 
 def _plainly_english(said: Sequence[str]) -> bool:
