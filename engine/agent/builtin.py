@@ -120,9 +120,11 @@ class QuotingAgent:
         if not offers:
             return self._decline(task)
         cited = {source.id for source in self._cited(task)}
-        first = understood.hits[0].source
-        goes_on = understood.found.together and first.id in cited
-        reply = said.unsure_about.format(title=self.guide.title(first, task.language)) if goes_on else said.unsure
+        first = understood.hits[0].source if understood.hits else None
+        if first is not None and understood.found.together and first.id in cited:
+            reply = said.unsure_about.format(title=self.guide.title(first, task.language))
+        else:
+            reply = said.unsure
         return Draft(reply=reply, fixed=True, offers=offers, handoff=handoff)
 
     def _several(self, task: AgentTask, parts: Sequence[str]) -> Draft | None:

@@ -34,6 +34,8 @@ GRAVE = frozenset({"self_harm", "violence", "legal_capacity"})
 """Subjects of `config/stakes.yaml` that nobody is offered by chance: a button on suicide below a remark on bread frightens."""
 PLAINLY = 0.35
 """With so large a share a section on a grave subject is offered to somebody who has not named it in our words."""
+LEAST_LIKE = 0.2
+"""What shares less with a section by words is not quoted: among few sections one always leads."""
 FURTHER = 3
 """So many further questions stand below an answer."""
 
@@ -54,7 +56,11 @@ class Understood:
     def sure(self) -> SectionHit | None:
         """The section to quote, if that is sure."""
         first = self.hits[0] if self.hits else None
-        return first if first is not None and first is self.found.hits[0] and self.found.right >= SURE else None
+        return first if first is not None and first is self.found.hits[0] and self._is_sure else None
+
+    @property
+    def _is_sure(self) -> bool:
+        return self.found.right >= SURE and self.found.like >= LEAST_LIKE
 
     @property
     def away(self) -> bool:

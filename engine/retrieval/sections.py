@@ -66,12 +66,13 @@ class SectionHit:
 class SectionsFound:
     """Sections, best first. `right`: how likely the first one answers; `near`: that one of the first four does.
 
-    `together`: the message before was needed to find them.
+    `like`: how like the first one is by words. `together`: the message before was needed to find them.
     """
 
     hits: tuple[SectionHit, ...] = ()
     right: float = 0.0
     near: float = 0.0
+    like: float = 0.0
     together: bool = False
 
 
@@ -146,6 +147,7 @@ class SectionSearch:
             ),
             right=_chance(right, confidence),
             near=_chance(near, confidence),
+            like=float(max(first[0], first[2])),
             together=bool(before) and float(first[2] + first[3]) > float(first[0] + first[1]),
         )
 

@@ -189,7 +189,7 @@ def test_a_run_counts_what_somebody_got(tmp_path: Path) -> None:
     assert result["complete"] and result["responses"] == 8
     assert one["referral"]["due"] == {"n": 1, "shown": 1, "line_only": 0, "missed": []}
     assert one["referral"]["none"]["shown"] == 0 and one["messages"] == 8
-    assert one["asked"] == {"questions": 5, "unanswered": 2, "fallback": 0}
+    assert one["asked"] == {"questions": 5, "unanswered": 3, "fallback": 0}
     answers = {answer["want"]: answer for answer in one["answers"]}
     assert (answers["sleep"]["turns"], answers["voices"]["turns"], answers["cat"]["turns"]) == (1, 1, None)
     assert one["until_answer"] == {
