@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -35,6 +35,7 @@ from engine import (
     Floor,
     Guide,
     GuideTexts,
+    Hit,
     Judge,
     JudgePhrases,
     KnowledgeBase,
@@ -45,6 +46,7 @@ from engine import (
     QuotingAgent,
     Referrals,
     Reflections,
+    Retriever,
     RuleBook,
     Search,
     SearchCompleteness,
@@ -102,6 +104,25 @@ class BuiltOnce(Mapping[str, Assistant]):
 
     def __len__(self) -> int:
         return len(self.names)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchOnDemand(Retriever):
+    """The search over sources, built with the first question: an answer without a model needs none."""
+
+    build: Callable[[], Search]
+
+    @cached_property
+    def _search(self) -> Search:
+        return self.build()
+
+    def built(self) -> Search:
+        """The search itself."""
+        return self._search
+
+    def search(self, question: str, top: int = 3) -> tuple[Hit, ...]:
+        """At most `top` hits, best first."""
+        return self._search.search(question, top)
 
 
 @dataclass(kw_only=True)
@@ -309,16 +330,17 @@ class Application(Parts):
         knowledge = KnowledgeBase.load(settings.knowledge_base)
         rules = RuleBook.load(self.settings.config_folder / "rules", settings.rules)
         texts = Texts.load(self.settings.config_folder / "texts" / f"{settings.texts}.yaml")
-        search = self.search(knowledge)
-        ranking = PassageRanking(knowledge, search)
+        search = SearchOnDemand(build=partial(self.search, knowledge))
+        ranking = PassageRanking(search=search.built)
         guide = self.guide(knowledge)
-        builtin = self._builtin_team(guide, ranking, settings, texts)
+        builtin = self._builtin_team(guide, settings, texts)
         phrases = PhraseNeed(texts=texts)
         reflections = Reflections(
             needed=phrases, relevant=WordRelevance(ranking=ranking), complete=SearchCompleteness(retriever=search)
         )
         teams: tuple[Team, ...] = (replace(builtin, reflections=reflections),)
         if self.chat_model is not None:
+            search.built()
             llm = self._llm_team(self.chat_model, settings, knowledge, ranking, rules, texts)
             asking = self._llm_reflections(self.chat_model, settings, ranking, phrases)
             teams = (replace(llm, reflections=asking), *teams)
@@ -338,14 +360,14 @@ class Application(Parts):
         if self.chat_model is not None:
             yield from (template.instructions for template in self.prompts.templates.values())
 
-    def _builtin_team(self, guide: Guide, ranking: PassageRanking, settings: AssistantSettings, texts: Texts) -> Team:
+    def _builtin_team(self, guide: Guide, settings: AssistantSettings, texts: Texts) -> Team:
         disclaimer = Disclaimer(
             admission=texts.admission,
             verification=texts.verification,
             decline=texts.decline.format(topics=topic_list(settings)),
         )
         return Team(
-            agent=QuotingAgent(knowledge=guide.knowledge, texts=texts, ranking=ranking, guide=guide),
+            agent=QuotingAgent(knowledge=guide.knowledge, texts=texts, guide=guide),
             chief=self._builtin_judges(),
             refiner=BuiltinRefiner(phrases=self.phrases, texts=disclaimer),
             built_in=True,

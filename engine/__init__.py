@@ -73,6 +73,7 @@ if TYPE_CHECKING:
     from engine.knowledge.source import Passage, Source, assemble
     from engine.language.centroids import Centroids, LabelledText
     from engine.language.detection import LanguageDetector
+    from engine.language.detection import identifier as language_identifier
     from engine.language.features import Features
     from engine.language.heads import FORMAT, Description, Head, LinearHeads
     from engine.language.letters import words as head_words
@@ -380,6 +381,7 @@ __all__ = [
     "fold",
     "grade",
     "head_words",
+    "language_identifier",
     "lay_question_faults",
     "line_of",
     "load_referrals",

@@ -87,7 +87,6 @@ class Texts(Strict):
     belief_questions: tuple[str, ...]
     personal_questions: tuple[str, ...]
     agreeing: tuple[str, ...]
-    for_relatives: tuple[str, ...] = ()
     refusing: tuple[str, ...]
     sayings: Sayings
 

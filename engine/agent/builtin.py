@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from engine.agent.guide import FURTHER, REMARK_NEAR, Guide, Understood
 from engine.agent.kinds import MessageKind
-from engine.agent.passages import PassageRanking, Quotation, already_shown
+from engine.agent.passages import Quotation, already_shown, shared
 from engine.agent.protocol import AgentTask
 from engine.agent.service import SERVICE
 from engine.agent.smalltalk import SmallTalk, topic_list
@@ -40,7 +40,6 @@ class QuotingAgent:
 
     knowledge: KnowledgeBase
     texts: Texts
-    ranking: PassageRanking
     guide: Guide
     words: int = 110
 
@@ -154,15 +153,16 @@ class QuotingAgent:
         fresh = [one for one in passages if not already_shown(one, shown)] or passages
         if not fresh:
             return None
-        fits = {one.passage.index: one for one in self.ranking.rank(message, [hit.source]) if one.passage in fresh}
-        first, best = fits[fresh[0].index], max(fits.values(), key=lambda one: one.fit)
-        return best if best.fit >= first.fit + BETTER_FIT else first
+        fits = [shared(message, f"{one.heading} {one.text}", task.language) for one in fresh]
+        best = max(range(len(fresh)), key=fits.__getitem__)
+        chosen = fresh[best] if fits[best] >= fits[0] + BETTER_FIT else fresh[0]
+        return Quotation(source=hit.source, passage=chosen)
 
     def _from(self, opening: Quotation) -> list[Quotation]:
         """A passage and what follows it in its section, as much as one reply holds."""
         chosen = [opening]
         for passage in opening.source.passages[opening.passage.index + 1 :]:
-            following = Quotation(source=opening.source, passage=passage, score=1.0)
+            following = Quotation(source=opening.source, passage=passage)
             same = passage.section == opening.passage.section and passage.ask is None
             if not same or _words([*chosen, following]) > self.words:
                 break
@@ -214,7 +214,7 @@ class QuotingAgent:
         for source in self.knowledge.sources.values():
             for passage in source.passages:
                 if passage.ask is not None and self._ask_first(passage.ask) in last.content:
-                    return Quotation(source=source, passage=passage, score=1.0)
+                    return Quotation(source=source, passage=passage)
         return None
 
     def _handoff(self, task: AgentTask) -> str | None:
@@ -271,9 +271,9 @@ class QuotingAgent:
             if rest and rest[0].ask is not None:
                 return Draft(reply=self._ask_first(rest[0].ask), fixed=True)
             if rest:
-                chosen = [Quotation(source=source, passage=rest[0], score=1.0)]
+                chosen = [Quotation(source=source, passage=rest[0])]
                 for passage in rest[1:2]:
-                    after = Quotation(source=source, passage=passage, score=1.0)
+                    after = Quotation(source=source, passage=passage)
                     if passage.ask is None and _words([*chosen, after]) <= self.words:
                         chosen.append(after)
                 return self._quote(task, chosen)

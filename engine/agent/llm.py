@@ -93,7 +93,7 @@ class LlmAgent:
         if len(source.text.split()) < 2 * EXCERPT_WORDS:
             return None
         chosen: list[Passage] = []
-        for one in self.ranking.rank(task.message, [source]):
+        for one in self.ranking.rank(task.message, source):
             if chosen and sum(len(passage.text.split()) for passage in (*chosen, one.passage)) > EXCERPT_WORDS:
                 break
             chosen.append(one.passage)

@@ -52,7 +52,7 @@ class WordRelevance:
         return Grades(fitting=fitting, reworded=" ".join(questions) if len(questions) < len(asked) else "")
 
     def _fit(self, parts: list[str], source: Source) -> float:
-        return max((one.fit for part in parts for one in self.ranking.rank(part, [source])), default=0.0)
+        return max((one.fit for part in parts for one in self.ranking.rank(part, source)), default=0.0)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

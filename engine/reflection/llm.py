@@ -89,7 +89,7 @@ class LlmRelevance:
                 "id": one.id,
                 "title": one.title,
                 "summary": "; ".join(one.summary),
-                "text": self.ranking.rank(message, [one])[0].passage.text,
+                "text": self.ranking.rank(message, one)[0].passage.text,
             }
             for one in candidates
         ]

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from py3langid.langid import MODEL_FILE, LanguageIdentifier
-
-from engine import words
+from engine import language_identifier, words
 
 ENGLISH, UNKNOWN = "en", "und"
 SURE = 0.5
@@ -17,6 +15,5 @@ def guess(text: str) -> str:
     found = words(text)[:20_000]
     if not found:
         return UNKNOWN
-    reader = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
-    language, probability = reader.classify(" ".join(found))
+    language, probability = language_identifier().classify(" ".join(found))
     return _NAMES.get(language, str(language)) if probability >= SURE else UNKNOWN
