@@ -235,7 +235,9 @@ class Application(Parts):
     def search(self, knowledge: KnowledgeBase) -> Search:
         """The search over a knowledge base."""
         english = knowledge.manifest.language.casefold().startswith("en")
-        return Search.build(knowledge, synonyms=self.synonyms, vectors=self.vectors if english else None)
+        if not english:
+            return Search.build(knowledge)
+        return Search.build(knowledge, synonyms=self.synonyms, vectors=self.vectors)
 
     @cached_property
     def stakes(self) -> Stakes:
@@ -325,22 +327,31 @@ class Application(Parts):
 
     @one_turn()
     def assistant(self, name: str) -> Assistant:
-        """One assistant with its knowledge base, search and teams."""
+        """One assistant with its knowledge base, search and teams; in other languages it is built when one is used."""
         settings = self.assistant_settings(name)
         knowledge = KnowledgeBase.load(settings.knowledge_base)
-        rules = RuleBook.load(self.settings.config_folder / "rules", settings.rules)
-        texts = Texts.load(self.settings.config_folder / "texts" / f"{settings.texts}.yaml")
-        search = SearchOnDemand(build=partial(self.search, knowledge))
-        ranking = PassageRanking(search=search.built)
         guide = self.guide(knowledge)
-        builtin = self._builtin_team(guide, settings, texts)
+        texts = self.settings.config_folder / "texts"
+        others = tuple(one for one in knowledge.languages[1:] if (texts / f"{one}.yaml").is_file())
+        spoken = BuiltOnce(build=partial(self._speaking, settings, guide), names=others)
+        return replace(self._speaking(settings, guide, settings.texts), others=spoken)
+
+    def _speaking(self, settings: AssistantSettings, guide: Guide, language: str) -> Assistant:
+        """An assistant in one language."""
+        original, knowledge = guide.knowledge, guide.knowledge.edition(language)
+        settings = settings.spoken(language)
+        rules = RuleBook.load(self.settings.config_folder / "rules", settings.rules)
+        texts = Texts.load(self.settings.config_folder / "texts" / f"{language}.yaml")
+        on_demand = SearchOnDemand(build=partial(self.search, knowledge))
+        search: Retriever = on_demand if knowledge is original else guide.search(language)
+        ranking = PassageRanking(search=on_demand.built)
+        builtin = self._builtin_team(knowledge, guide, settings, texts)
         phrases = PhraseNeed(texts=texts)
         reflections = Reflections(
             needed=phrases, relevant=WordRelevance(ranking=ranking), complete=SearchCompleteness(retriever=search)
         )
         teams: tuple[Team, ...] = (replace(builtin, reflections=reflections),)
         if self.chat_model is not None:
-            search.built()
             llm = self._llm_team(self.chat_model, settings, knowledge, ranking, rules, texts)
             asking = self._llm_reflections(self.chat_model, settings, ranking, phrases)
             teams = (replace(llm, reflections=asking), *teams)
@@ -360,14 +371,14 @@ class Application(Parts):
         if self.chat_model is not None:
             yield from (template.instructions for template in self.prompts.templates.values())
 
-    def _builtin_team(self, guide: Guide, settings: AssistantSettings, texts: Texts) -> Team:
+    def _builtin_team(self, knowledge: KnowledgeBase, guide: Guide, settings: AssistantSettings, texts: Texts) -> Team:
         disclaimer = Disclaimer(
             admission=texts.admission,
             verification=texts.verification,
-            decline=texts.decline.format(topics=topic_list(settings)),
+            decline=texts.decline.format(topics=topic_list(settings, texts)),
         )
         return Team(
-            agent=QuotingAgent(knowledge=guide.knowledge, texts=texts, guide=guide),
+            agent=QuotingAgent(knowledge=knowledge, texts=texts, guide=guide),
             chief=self._builtin_judges(),
             refiner=BuiltinRefiner(phrases=self.phrases, texts=disclaimer),
             built_in=True,

@@ -115,6 +115,22 @@ class Handoff(Strict):
     when_declined: bool = Field(default=False, description="the built-in agent also offers it when it has no answer")
 
 
+class SpokenHandoff(Strict):
+    """How another assistant is offered in a language."""
+
+    name: str = Field(description="how the person is told about it")
+    terms: tuple[str, ...] = Field(default=(), description="words that make the built-in agent offer it")
+
+
+class SpokenAssistant(Strict):
+    """What an assistant is called and speaks of in another language; what is not said stays as it is."""
+
+    name: str = Field(default="", description="what it is called")
+    condition: str = Field(default="", description="what it is about")
+    topics: tuple[str, ...] = Field(default=(), description="what it tells people it can speak about")
+    handoffs: dict[str, SpokenHandoff] = Field(default_factory=dict, description="by the id of the other assistant")
+
+
 Reflection = Literal["needed", "relevant", "complete"]
 
 
@@ -136,6 +152,9 @@ class AssistantSettings(Strict):
         description="`selected`: candidates for each turn; `whole`: every source in the static first message",
     )
     handoffs: tuple[Handoff, ...] = ()
+    in_languages: dict[str, SpokenAssistant] = Field(
+        default_factory=dict, description="the same in other languages, by code"
+    )
     models: dict[str, str] = Field(default_factory=dict, description="model name by role, for this assistant")
     reflection: tuple[Reflection, ...] = Field(
         default=(),
@@ -145,3 +164,15 @@ class AssistantSettings(Strict):
             "([figures](../simulated-users.md))"
         ),
     )
+
+    def spoken(self, language: str) -> AssistantSettings:
+        """The same in a language; itself where nothing is said in it."""
+        said = self.in_languages.get(language)
+        if said is None:
+            return self
+        handoffs = tuple(
+            one.model_copy(update=said.handoffs[one.to].model_dump()) if one.to in said.handoffs else one
+            for one in self.handoffs
+        )
+        own = {"name": said.name, "condition": said.condition, "topics": said.topics}
+        return self.model_copy(update={"handoffs": handoffs} | {key: value for key, value in own.items() if value})

@@ -53,6 +53,7 @@ class Sayings(Strict):
 class Texts(Strict):
     """Fixed sentences. Braces name what is put in: {topics}, {name}, {topic}, {title}."""
 
+    between_topics: str
     wordless: str
     empty: str
     shortened: str

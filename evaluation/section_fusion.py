@@ -17,7 +17,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from engine import SECTION_EVIDENCE as EVIDENCE
-from engine import KnowledgeBase, SectionSearch, about_another, load_vectors, read_lay_questions
+from engine import KnowledgeBase, SectionSearch, about_another, load_vectors
 from engine import section_confidence as confidence_of
 from evaluation.section_figures import reliability
 
@@ -43,11 +43,8 @@ class AskedMessage:
 def base() -> SectionSearch:
     """The search over the sections of the first knowledge base."""
     knowledge = KnowledgeBase.load(ROOT / "knowledge_base" / "schizophrenia")
-    questions, problems = read_lay_questions(knowledge.folder, "en", knowledge.sources)
-    if problems:
-        raise problems[0]
     vectors = load_vectors(ROOT / "config" / "vectors" / "en.npz")
-    return SectionSearch(knowledge=knowledge, questions=questions, vectors=vectors)
+    return SectionSearch(knowledge=knowledge, questions=knowledge.lay_questions, vectors=vectors)
 
 
 def natural(search: SectionSearch) -> Iterator[AskedMessage]:

@@ -93,10 +93,10 @@ class QuotingAgent:
                 return Draft(reply=self.guide.said(task.language).unsure, fixed=True, offers=offers)
         if not asks and not task.missing:
             return self._remark(task, understood)
-        if task.language == self.guide.own_language:
+        if task.language == self.knowledge.language:
             parts = _parts(task)
             drafted = self._several(task, parts) if len(parts) > 1 else None
-            if drafted is None and understood.sure is not None:
+            if drafted is None and understood.sure is not None and understood.sure.readable:
                 drafted = self._section(task, understood.sure, understood.hits[1:])
             if drafted is not None:
                 return drafted
@@ -129,7 +129,7 @@ class QuotingAgent:
     def _several(self, task: AgentTask, parts: Sequence[str]) -> Draft | None:
         """A passage for each of the things that are asked, if all of them are sure."""
         found = [self.guide.understand(part, (), task.language) for part in parts[:PARTS]]
-        sure = [one.sure for one in found]
+        sure = [one.sure if one.sure is not None and one.sure.readable else None for one in found]
         first = [self._opening(task, hit, part) for hit, part in zip(sure, parts, strict=False) if hit is not None]
         chosen = [one for one in first if one is not None and one.passage.ask is None]
         if len(chosen) < len(found) or _words(chosen) > self.words * len(chosen):
@@ -230,9 +230,11 @@ class QuotingAgent:
         other = self._handoff(task) or next((one.to for one in task.assistant.handoffs if one.when_declined), None)
         if other is not None:
             return Draft(reply=self.texts.decline_here, handoff=other, fixed=True)
-        if task.language != self.guide.own_language:
+        if task.language != self.knowledge.language:
             return Draft(reply=self.guide.said(task.language).declined, fixed=True, lost=True)
-        return Draft(reply=self.texts.decline.format(topics=topic_list(task.assistant)), fixed=True, lost=True)
+        return Draft(
+            reply=self.texts.decline.format(topics=topic_list(task.assistant, self.texts)), fixed=True, lost=True
+        )
 
     def _cited(self, task: AgentTask) -> tuple[Source, ...]:
         last = next((one for one in reversed(task.earlier) if one.role is Role.ASSISTANT and one.citations), None)

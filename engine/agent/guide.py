@@ -14,7 +14,6 @@ from engine.agent.kinds import MessageKind, MessageKinds
 from engine.agent.passages import already_shown
 from engine.agent.service import Service
 from engine.knowledge.base import KnowledgeBase
-from engine.knowledge.lay_questions import read_lay_questions
 from engine.knowledge.section import Audience, Section
 from engine.knowledge.source import Source
 from engine.language.vectors import WordVectors
@@ -83,21 +82,18 @@ class Guide:
     @property
     def own_language(self) -> str:
         """The language of the sources."""
-        return self.knowledge.manifest.language.casefold().split("-")[0]
+        return self.knowledge.language
 
     def said(self, language: str) -> GuideTexts:
         """The guide's sentences in a language; in English where there are none."""
         return self.texts.get(language) or self.texts["en"]
 
     def search(self, language: str) -> SectionSearch:
-        """The search in a language; that of the sources where there are no lay questions in it."""
-        known = language if language in self.texts else self.own_language
+        """The search in a language; that of the originals where there are no texts in it."""
+        known = language if language in self.texts and language in self.knowledge.languages else self.own_language
         if known not in self._searches:
-            questions, problems = read_lay_questions(self.knowledge.folder, known, self.knowledge.sources)
-            if problems:
-                raise problems[0]
-            vectors = self.vectors if known == "en" else None
-            search = SectionSearch(knowledge=self.knowledge, questions=questions, vectors=vectors)
+            edition, vectors = self.knowledge.edition(known), self.vectors if known == "en" else None
+            search = SectionSearch(knowledge=edition, questions=edition.lay_questions, vectors=vectors)
             self._searches[known] = search
         return self._searches[known]
 
@@ -152,14 +148,18 @@ class Guide:
 
     def offer(self, source: Source, section: Section, language: str) -> Offer:
         """A section as a question on a button."""
-        asked = self.search(language).questions.of(source.id, section.id).offer
+        asked = self._edition(language).lay_questions.of(source.id, section.id).offer
         plain = ": ".join(filter(None, (self.title(source, language), section.heading)))
         words = asked or next(iter(section.questions), plain)
         return Offer(question=words, source=source.id, section=section.id)
 
     def title(self, source: Source, language: str) -> str:
         """A source's title in a language."""
-        return self.search(language).questions.titles.get(source.id, source.title)
+        edition = self._edition(language)
+        return edition.lay_questions.titles.get(source.id) or edition.sources[source.id].title
+
+    def _edition(self, language: str) -> KnowledgeBase:
+        return self.search(language).knowledge
 
 
 def _was_shown(source: Source, section: Section, shown: Sequence[str]) -> bool:

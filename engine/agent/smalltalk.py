@@ -25,11 +25,13 @@ class SmallTalk:
             (sayings.distress, texts.distress),
         ):
             if saying.fits(message):
-                return reply.format(name=assistant.name, condition=assistant.condition, topics=topic_list(assistant))
+                return reply.format(
+                    name=assistant.name, condition=assistant.condition, topics=topic_list(assistant, texts)
+                )
         return None
 
 
-def topic_list(assistant: AssistantSettings, most: int = 4) -> str:
+def topic_list(assistant: AssistantSettings, texts: Texts, most: int = 4) -> str:
     """Some topics of an assistant as part of a sentence."""
     topics = list(assistant.topics[:most])
-    return f"{', '.join(topics[:-1])} or {topics[-1]}" if len(topics) > 1 else "".join(topics)
+    return f"{', '.join(topics[:-1])} {texts.between_topics} {topics[-1]}" if len(topics) > 1 else "".join(topics)

@@ -17,7 +17,12 @@ from engine.knowledge.belongings import PICTURE_KINDS, belongs, picture_kind, st
 from engine.knowledge.categories import Category, category_faults
 from engine.knowledge.dangers import DANGERS_FILE, Dangers, read_dangers
 from engine.knowledge.directives import DirectiveKind
+from engine.knowledge.lay_questions import LayQuestions, read_lay_questions
+from engine.knowledge.lay_questions import languages_of as question_languages
 from engine.knowledge.source import Source, read_source
+from engine.knowledge.translations import FOLDER as TRANSLATIONS
+from engine.knowledge.translations import languages_of as translated_languages
+from engine.knowledge.translations import read_translated_dangers, read_translations, translated
 from engine.language.text import stems
 from engine.types import Medium
 
@@ -60,15 +65,55 @@ class MediaEntry(BaseModel):
     licence: str = ""
 
 
+class TranslatedMedia(BaseModel):
+    """A picture's words in another language; `file` is that of the original."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    file: str
+    alt: str
+    caption: str = ""
+
+
 @dataclass(frozen=True, kw_only=True)
 class KnowledgeBase:
-    """Sources by id, in the order of their file names."""
+    """Sources by id, in the order of their file names, in one language.
+
+    An edition in another language has the same ids, sections and dangers, as far as somebody has translated them.
+    """
 
     folder: Path
     manifest: Manifest
     sources: dict[str, Source]
     media: dict[str, Medium] = field(default_factory=dict)
     dangers: Dangers = field(default_factory=Dangers)
+    _editions: dict[str, KnowledgeBase] = field(default_factory=dict, repr=False, compare=False)
+
+    @property
+    def language(self) -> str:
+        """The language of its texts, as ISO 639-1."""
+        return self.manifest.language.casefold().split("-")[0]
+
+    @cached_property
+    def languages(self) -> tuple[str, ...]:
+        """Its own language first, then those that it has translations or lay questions in."""
+        return tuple(
+            dict.fromkeys((self.language, *translated_languages(self.folder), *question_languages(self.folder)))
+        )
+
+    def edition(self, language: str) -> KnowledgeBase:
+        """The same in a language; itself where there is no other. Read when it is first asked for; what is faulty in it
+        stays in the original's words, as `cafi check` says."""
+        if language == self.language or language not in self.languages:
+            return self
+        if language not in self._editions:
+            self._editions[language] = scan_edition(self, language)[0]
+        return self._editions[language]
+
+    @cached_property
+    def lay_questions(self) -> LayQuestions:
+        """What people would type for its sections, in its language; a faulty line is left out, as `cafi check` says."""
+        return read_lay_questions(self.folder, self.language, self.sources)[0]
 
     @classmethod
     def load(cls, folder: Path) -> KnowledgeBase:
@@ -146,6 +191,39 @@ def scan_knowledge(folder: Path) -> tuple[KnowledgeBase | None, list[KnowledgeBa
     problems += dead_links(base, sources)
     problems += _wrong_categories(base)
     return base, problems
+
+
+def scan_edition(base: KnowledgeBase, language: str) -> tuple[KnowledgeBase, list[KnowledgeBaseError]]:
+    """A knowledge base in another language, and every problem of what is translated."""
+    dangers, problems = read_translated_dangers(base.folder, language, base.dangers)
+    found, faults = read_translations(base.folder, language, base.sources)
+    media, wrong = _translated_media(base, language)
+    sources = {name: translated(one, found.get(name), dangers) for name, one in base.sources.items()}
+    manifest = base.manifest.model_copy(update={"language": language})
+    edition = KnowledgeBase(folder=base.folder, manifest=manifest, sources=sources, media=media, dangers=dangers)
+    return edition, [*problems, *faults, *wrong]
+
+
+def _translated_media(base: KnowledgeBase, language: str) -> tuple[dict[str, Medium], list[KnowledgeBaseError]]:
+    """The pictures with their words in another language, each the translated picture where there is one."""
+    folder = base.folder / TRANSLATIONS / language
+    path, media = folder / MEDIA_LIST.name, dict(base.media)
+    if not belongs(path, base.folder):
+        return media, [one for one in (stranger(path, base.folder),) if one is not None]
+    try:
+        entries = read_yaml(path, list[TranslatedMedia], error=KnowledgeBaseError)
+    except KnowledgeBaseError as error:
+        return media, [error]
+    problems = []
+    for number, one in enumerate(entries):
+        if one.file not in media:
+            line = line_of(read_text(path), (number, "file"))
+            problems.append(KnowledgeBaseError(f"There is no picture {one.file!r}.", file=path, line=line))
+            continue
+        own = folder / one.file
+        shown = str(own.resolve()) if belongs(own, base.folder) else media[one.file].path
+        media[one.file] = Medium(file=one.file, path=shown, caption=one.caption, alt=one.alt)
+    return media, problems
 
 
 def _wrong_categories(base: KnowledgeBase) -> list[KnowledgeBaseError]:

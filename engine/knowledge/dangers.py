@@ -68,12 +68,16 @@ class DangerFile(BaseModel):
 
 @dataclass(frozen=True, kw_only=True)
 class KnownDanger:
-    """One danger with the words that stand for it in every source; `line` is that of its entry, 1-based."""
+    """One danger with the words that stand for it in every source; `line` is that of its entry, 1-based.
+
+    `of`: the hash of what it is a translation of, empty for an original.
+    """
 
     entry: DangerEntry
     text: str
     path: Path
     line: int
+    of: str = ""
 
     @property
     def id(self) -> str:

@@ -70,6 +70,7 @@ class Source:
     """One source. `text` is the body as users may see it; `directives` are for the agent alone.
 
     `questions` are those of the source and of all its sections; `dangers` the entries that its text includes.
+    `foreign_sections`: the ids of those that a translation lacks, so that they stand in the words of the original.
     """
 
     id: str
@@ -85,6 +86,7 @@ class Source:
     foreign: bool = False
     heads: Mapping[str, SectionHead] = field(default_factory=dict)
     dangers: tuple[KnownDanger, ...] = ()
+    foreign_sections: frozenset[str] = frozenset()
 
     @cached_property
     def text(self) -> str:
@@ -165,7 +167,7 @@ def assemble(
 
     `front` is the head's text, so that what is wrong between its sections and the body can name the line.
     """
-    directives, problems = _directives(path, body, offset=offset, foreign=foreign)
+    directives, problems = read_directives(path, body, offset=offset, foreign=foreign)
     found = lines_of(front, [("sections", name) for name in head.sections]) if front and head.sections else []
     key_lines = {name: line + 1 for name, line in zip(head.sections, found, strict=bool(found))}
     problems += section_faults(head.sections, body, path=path, offset=offset, key_lines=key_lines)
@@ -213,9 +215,10 @@ def _foreign_head(path: Path, body: str, summaries: dict[str, list[str]]) -> Fro
     return FrontMatter(id=path.stem, title=title, summary=tuple(summaries.get(path.stem, ())) or (title,))
 
 
-def _directives(
+def read_directives(
     path: Path, body: str, *, offset: int, foreign: bool
 ) -> tuple[list[Directive], list[KnowledgeBaseError]]:
+    """The directives of a body that begins after `offset` lines, and the brackets that are none."""
     found: list[Directive] = []
     problems: list[KnowledgeBaseError] = []
     own_lines = {body.count("\n", 0, match.start()) + 1 for match in danger_lines(body)}

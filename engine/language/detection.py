@@ -39,23 +39,24 @@ class LanguageDetector:
 
     usual: str = "en"
 
-    def of(self, message: str, earlier: Sequence[Message] = ()) -> str:
-        """The code of the language, the usual one in doubt."""
-        text = message
+    def of(self, message: str, earlier: Sequence[Message] = (), usual: str | None = None) -> str:
+        """The code of the language, the usual one in doubt; `usual` in place of the detector's own."""
+        usual, text = usual or self.usual, message
         if len(words(text)) < LEAST:
             text = f"{next((one.content for one in reversed(earlier) if one.role is Role.USER), '')}\n{message}"
         said = words(text[:LONGEST])
-        if len(said) < SHORTEST or (self.usual == "en" and _plainly_english(said)):
-            return self.usual
+        if len(said) < SHORTEST or (usual == "en" and _plainly_english(said)):
+            return usual
         if len(said) < LEAST:
-            return self._among_ours(text)
+            return _among_ours(text, usual)
         code, chance = identifier().classify(text[:LONGEST])
-        return _NORWEGIAN.get(code, str(code)) if chance >= SURE else self.usual
+        return _NORWEGIAN.get(code, str(code)) if chance >= SURE else usual
 
-    def _among_ours(self, text: str) -> str:
-        """Two or three words fit many languages; of those that we have, the likeliest."""
-        known = [(_NORWEGIAN.get(code, str(code)), chance) for code, chance in identifier().rank(text)]
-        return next((code for code, _ in known if code in OURS), self.usual)
+
+def _among_ours(text: str, usual: str) -> str:
+    """Two or three words fit many languages; of those that we have, the likeliest."""
+    known = [_NORWEGIAN.get(code, str(code)) for code, _ in identifier().rank(text)]
+    return next((code for code in known if code in OURS), usual)
 
 
 @cache

@@ -21,9 +21,12 @@ from engine.knowledge.section import Audience, Section
 from engine.knowledge.source import Source
 from engine.language.centroids import Centroids, LabelledText, snowball
 from engine.language.vectors import Floats, WordVectors
+from engine.retrieval.protocol import Hit, Retriever
 
 OFFERED = 4
 """So many sections are offered at most."""
+NEAR_A_SOURCE = 0.38
+"""Below this chance that one of the first four sections answers, no source is found."""
 LONGEST = 2000
 """Characters of a message that are searched."""
 TEXT_WEIGHT = 2.0
@@ -61,6 +64,11 @@ class SectionHit:
     section: Section
     share: float
 
+    @property
+    def readable(self) -> bool:
+        """Whether it stands in the language that was searched, and not only in that of the original."""
+        return self.section.id not in self.source.foreign_sections
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SectionsFound:
@@ -77,8 +85,8 @@ class SectionsFound:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SectionSearch:
-    """The sections of a knowledge base in one language; without `vectors`, by words alone."""
+class SectionSearch(Retriever):
+    """The sections of a knowledge base in its language; without `vectors`, by words alone."""
 
     knowledge: KnowledgeBase
     questions: LayQuestions
@@ -92,7 +100,7 @@ class SectionSearch:
     @cached_property
     def centroids(self) -> Centroids:
         """Built when the first message is searched."""
-        language = snowball(self.questions.language)
+        language = snowball(self.knowledge.language)
         was_on = gc.isenabled()
         gc.disable()  # it would walk ever more small lists that are all kept
         try:
@@ -102,11 +110,10 @@ class SectionSearch:
                 gc.enable()
 
     def _texts(self) -> Iterator[LabelledText]:
-        original = self.knowledge.manifest.language.casefold().startswith(self.questions.language)
         for number, (source, section) in enumerate(self.sections):
             asked = self.questions.of(source.id, section.id)
             title = self.questions.titles.get(source.id, source.title)
-            if original:
+            if section.id not in source.foreign_sections:
                 yield LabelledText(label=number, text=section.text, weight=TEXT_WEIGHT)
                 yield LabelledText(label=number, text=f"{title} {section.heading}")
                 # A source whose sections nobody has listed is found by what stands above them all.
@@ -150,6 +157,17 @@ class SectionSearch:
             like=float(max(first[0], first[2])),
             together=bool(before) and float(first[2] + first[3]) > float(first[0] + first[1]),
         )
+
+    def search(self, question: str, top: int = 3) -> tuple[Hit, ...]:
+        """At most `top` sources, best first, by what speaks for all their sections; empty when nothing is near."""
+        found = self.find(question, most=len(self.sections))
+        if found.near < NEAR_A_SOURCE:
+            return ()
+        shares: dict[str, float] = {}
+        for one in found.hits:
+            shares[one.source.id] = shares.get(one.source.id, 0.0) + one.share
+        best = sorted(shares, key=lambda name: -shares[name])[: max(0, top)]
+        return tuple(Hit(source=name, score=shares[name]) for name in best)
 
     def rows(self, message: str, *, before: str = "", another: bool = False) -> Floats:
         """The evidence for every section, a row each, in the order of `EVIDENCE`."""

@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from engine.agent.passages import already_shown
 from engine.agent.service import FACTS, SERVICE, Live, Service
 from engine.agent.smalltalk import topic_list
 from engine.exceptions import CafiError, ModelError
@@ -113,6 +114,7 @@ class Engine:
         wish: Wish = Wish.ANSWER,
         section: tuple[str, str] | None = None,
         language: str | None = None,
+        usual: str | None = None,
         said_safe: bool = False,
         built_in: bool = False,
         seen: Urgency | None = None,
@@ -122,7 +124,8 @@ class Engine:
         """One turn. Raises nothing for anything a person or a model writes.
 
         `section`: the source and section of a question that was tapped; it is answered from there, by quotation.
-        `language`: that of a question that was tapped; None where it is to be read off the message.
+        `language`: that of a question that was tapped; None where it is to be read off the message. `usual`: that of the
+        chat, for messages that do not show theirs; None for that of the texts.
         `live`: what is true where the person writes, of questions about the service.
         `said_safe`: the person has said that the message was a question and they are safe. It is then answered, with the
         contacts below. `built_in`: no language model is asked. `seen`: what `assess_now` has found in this message, so that
@@ -137,6 +140,7 @@ class Engine:
                 referral or self.referrals.choose(),
                 section=section,
                 language=language,
+                usual=usual,
                 said_safe=said_safe,
                 built_in=built_in or section is not None,
                 live=live,
@@ -152,6 +156,7 @@ class Engine:
         *,
         section: tuple[str, str] | None,
         language: str | None,
+        usual: str | None,
         said_safe: bool,
         built_in: bool,
         live: Live | None,
@@ -159,10 +164,13 @@ class Engine:
         assistant = self.assistants.get(conversation.assistant) or self.assistants[self.default]
         conversation = replace(conversation, assistant=assistant.settings.id)
         cleaned = clean(message, limit=assistant.settings.limits.message_characters)
-        text = cleaned.text if wish is Wish.ANSWER else assistant.texts.wishes[wish.value]
+        said = cleaned.text if wish is Wish.ANSWER else ""
+        language = language or self.detector.of(said, conversation.messages, usual)
+        assistant = assistant.speaking(language)
+        text = said if wish is Wish.ANSWER else assistant.texts.wishes[wish.value]
         if wish is Wish.ANSWER and cleaned.wordless:
-            said = assistant.texts.wordless if cleaned.text else assistant.texts.empty
-            return self._fixed(conversation, assistant, text, said)
+            words = assistant.texts.wordless if cleaned.text else assistant.texts.empty
+            return self._fixed(conversation, assistant, text, words)
         reads = wish is Wish.ANSWER and section is None and not said_safe
         if reads:
             answer_open = self.referrals.answer(text, *answers_open(conversation.danger))
@@ -172,7 +180,7 @@ class Engine:
         if urgency.level is UrgencyLevel.URGENT:
             return self._referred(conversation, assistant, text, urgency, referral)
         if conversation.offer is not None and section is None:
-            handed = await self._handoff(conversation, conversation.offer, text, referral)
+            handed = await self._handoff(conversation, assistant, conversation.offer, text, language, referral)
             if handed is not None:
                 return handed
         if agrees(text, assistant.texts.origin_questions):
@@ -180,7 +188,6 @@ class Engine:
         ledger = Ledger(budget=self.budget)
         if built_in:
             assistant = replace(assistant, teams=tuple(team for team in assistant.teams if team.built_in))
-        language = language or self.detector.of(text, conversation.messages)
         asked = TurnRequest(text=text, wish=wish, section=section, language=language)
         told = self._about_service(conversation, assistant, asked, referral, live)
         answer, urgency = await _beside(
@@ -193,9 +200,8 @@ class Engine:
         if due is Help.QUESTION:
             answer = _asking_nothing(answer, assistant.texts.next_part)
         below = _help_below(due, urgency, referral, said_safe=said_safe)
-        guide, draft = assistant.guide, answer.filtered.draft
-        if draft is not None and draft.citations and section is not None and asked.language != guide.own_language:
-            below = (guide.said(asked.language).own_language_only, *below)
+        if _in_the_original(assistant, answer.filtered.draft, asked.language):
+            below = (assistant.guide.said(asked.language).own_language_only, *below)
         turn = self._turn(conversation, assistant, text, cleaned.truncated, answer, urgency, ledger, below)
         danger = after(conversation.danger, due, urgency, "")
         conversation = replace(turn.conversation, danger=danger)
@@ -377,16 +383,21 @@ class Engine:
         return together if together.decided else replace(together, another=urgency.another)
 
     async def _handoff(
-        self, conversation: Conversation, offer: HandoffOffer, text: str, referral: Referral
+        self,
+        conversation: Conversation,
+        assistant: Assistant,
+        offer: HandoffOffer,
+        text: str,
+        language: str,
+        referral: Referral,
     ) -> Turn | None:
         """Hand over to the assistant that was offered, if the person agrees; None when they ask something else."""
-        texts = self.assistants[conversation.assistant].texts
+        texts = assistant.texts
         if agrees(text, texts.refusing):
-            assistant = self.assistants[conversation.assistant]
             return self._fixed(conversation, assistant, text, texts.handoff_declined)
         if not agrees(text, texts.agreeing) or offer.to not in self.assistants:
             return None
-        there = self.assistants[offer.to]
+        there = self.assistants[offer.to].speaking(language)
         begun = replace(conversation, assistant=offer.to, offer=None, active=(), reminders=())
         seen = await asyncio.to_thread(self.assess_now, begun, offer.question)  # it may be long; others must not wait
         turn = await self.respond(begun, offer.question, seen=seen, referral=referral)
@@ -419,7 +430,9 @@ class Engine:
     ) -> Turn:
         """Put the reply together and remember it; `below`: what of help stands under the answer."""
         limits, filtered = assistant.settings.limits, answer.filtered
-        draft = filtered.draft or Draft(reply=assistant.texts.fallback.format(topics=topic_list(assistant.settings)))
+        draft = filtered.draft or Draft(
+            reply=assistant.texts.fallback.format(topics=topic_list(assistant.settings, assistant.texts))
+        )
         offered = next((one for one in assistant.settings.handoffs if one.to == draft.handoff), None)
         said = [draft.reply]
         if truncated:
@@ -512,6 +525,18 @@ async def _beside(
         for task in (answer, urgency):
             task.cancel()
         await asyncio.gather(answer, urgency, return_exceptions=True)
+
+
+def _in_the_original(assistant: Assistant, draft: Draft | None, language: str) -> bool:
+    """Whether a draft quotes what there is no translation of."""
+    if draft is None or not draft.citations:
+        return False
+    other = language != assistant.knowledge.language
+    return any(
+        (other or passage.section in source.foreign_sections) and already_shown(passage, (draft.reply,))
+        for source in assistant.knowledge.pick(draft.citations)
+        for passage in (source.passages if other or source.foreign_sections else ())
+    )
 
 
 def _danger_after(earlier: tuple[Message, ...], layers: Iterable[FastLayer]) -> Danger:

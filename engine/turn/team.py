@@ -45,6 +45,7 @@ class Assistant:
     """Everything one assistant works with. `teams` are tried in order; the last one cannot fail.
 
     `guide`: what finds its sections, and the titles and questions by which they are browsed, in every language.
+    `others`: the same with sources and sentences in other languages, by code.
     """
 
     settings: AssistantSettings
@@ -55,3 +56,8 @@ class Assistant:
     teams: tuple[Team, ...]
     private: tuple[str, ...] = ()
     embedded: EmbeddedSources | None = None
+    others: Mapping[str, Assistant] = field(default_factory=dict)
+
+    def speaking(self, language: str) -> Assistant:
+        """The same with sources and sentences in a language; itself where there are none."""
+        return self.others.get(language, self)
