@@ -53,12 +53,22 @@ if TYPE_CHECKING:
         MediaEntry,
         dead_links,
         read_manifest,
+        scan_edition,
         scan_knowledge,
     )
     from engine.knowledge.belongings import belongs, picture_kind, texts_of
     from engine.knowledge.categories import Category
-    from engine.knowledge.dangers import DANGERS_FILE, Dangers, HowFast, KnownDanger, conflicting_dangers, read_dangers
-    from engine.knowledge.directives import DirectiveKind, danger_lines
+    from engine.knowledge.dangers import (
+        DANGERS_FILE,
+        DangerEntry,
+        Dangers,
+        HowFast,
+        KnownDanger,
+        conflicting_dangers,
+        read_dangers,
+    )
+    from engine.knowledge.directives import DirectiveKind, brackets, danger_lines, without_brackets
+    from engine.knowledge.directives import parse as parse_directive
     from engine.knowledge.lay_questions import (
         LayQuestions,
         SectionQuestions,
@@ -71,6 +81,11 @@ if TYPE_CHECKING:
     from engine.knowledge.section import Audience, Section, Stretch, stretches
     from engine.knowledge.sheet import Sheet, sheet_of
     from engine.knowledge.source import Passage, Source, assemble
+    from engine.knowledge.translations import FOLDER as TRANSLATIONS
+    from engine.knowledge.translations import WHOLE as WHOLE_TRANSLATION
+    from engine.knowledge.translations import Translation, danger_hash, read_translation, read_translations
+    from engine.knowledge.translations import hashes as translation_hashes
+    from engine.knowledge.translations import languages_of as translated_languages
     from engine.language.centroids import Centroids, LabelledText
     from engine.language.detection import LanguageDetector
     from engine.language.detection import identifier as language_identifier
@@ -210,10 +225,12 @@ __all__ = [
     "SOURCE_FIDELITY",
     "STOP_WORDS",
     "TONE",
+    "TRANSLATIONS",
     "UNSUPPORTED_CLAIMS",
     "URGENCY_EARLIER",
     "URGENCY_GIVEN",
     "URGENCY_HEADS",
+    "WHOLE_TRANSLATION",
     "ActiveSource",
     "Agent",
     "AgentTask",
@@ -238,6 +255,7 @@ __all__ = [
     "CountryContacts",
     "Danger",
     "DangerAnswer",
+    "DangerEntry",
     "Dangers",
     "Decision",
     "Description",
@@ -355,6 +373,7 @@ __all__ = [
     "Texts",
     "Tier",
     "ToneHead",
+    "Translation",
     "Turn",
     "UnreachableModel",
     "Urgency",
@@ -371,11 +390,13 @@ __all__ = [
     "applicable",
     "assemble",
     "belongs",
+    "brackets",
     "check_braces",
     "clean",
     "conflicting_dangers",
     "conversation_from_json",
     "conversation_to_json",
+    "danger_hash",
     "danger_lines",
     "dead_links",
     "fold",
@@ -390,6 +411,7 @@ __all__ = [
     "named_in_braces",
     "one_turn",
     "ordinary_words",
+    "parse_directive",
     "parse_yaml",
     "picture_kind",
     "private_sentences",
@@ -400,10 +422,13 @@ __all__ = [
     "read_manifest",
     "read_reply",
     "read_text",
+    "read_translation",
+    "read_translations",
     "read_yaml",
     "referral_faults",
     "referral_warnings",
     "said_before",
+    "scan_edition",
     "scan_knowledge",
     "section_confidence",
     "sentences",
@@ -416,7 +441,10 @@ __all__ = [
     "subject_lines",
     "texts_of",
     "topic_list",
+    "translated_languages",
+    "translation_hashes",
     "wilson",
+    "without_brackets",
     "words",
     "worst",
     "write_vectors",

@@ -144,7 +144,8 @@ class ConsoleChat:
             self.terminal.write(f"  {'   '.join(labels)}")
 
     def _titles(self, turn: Turn) -> str:
-        knowledge = self.chat.engine.assistants[turn.conversation.assistant].knowledge
+        assistant = self.chat.engine.assistants[turn.conversation.assistant]
+        knowledge = assistant.speaking(turn.language).knowledge
         return "; ".join(f"“{source.title}” ({source.id})" for source in knowledge.pick(turn.reply.citations))
 
     def _why(self) -> None:

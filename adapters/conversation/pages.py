@@ -125,7 +125,8 @@ class Pages:
         assistants = self.engine.assistants
         if about.assistant not in assistants:
             return ""
-        return origin(assistants[about.assistant].knowledge, about.sources, _words_of(state, about), said)
+        read = assistants[about.assistant].speaking(about.language).knowledge
+        return origin(read, about.sources, _words_of(state, about), said)
 
     async def crisis(self, state: ChatState, incoming: Incoming) -> Outgoings:
         """The contacts, at any time."""

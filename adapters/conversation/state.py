@@ -18,7 +18,7 @@ _VERSION = 2
 class Answered:
     """What is remembered of an answer for the buttons under it: its number, and what feedback may say of it.
 
-    `thumbed`: its thumb has been counted.
+    `thumbed`: its thumb has been counted. `language`: that of its sources, empty where it is not known.
     """
 
     number: int
@@ -26,6 +26,7 @@ class Answered:
     sources: tuple[str, ...] = ()
     decision: str = "none"
     thumbed: bool = False
+    language: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -71,6 +72,7 @@ class ChatState:
             assistant=turn.conversation.assistant,
             sources=turn.reply.citations,
             decision=str(turn.review.decision) if turn.review.stages else "none",
+            language=turn.language,
         )
         referred = turn.help is not Help.NONE
         since = None if self.since_referral is None else self.since_referral + 1

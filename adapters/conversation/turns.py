@@ -88,6 +88,7 @@ class Turns:
                 state.conversation,
                 message,
                 wish=wish,
+                usual=state.language,
                 built_in=built_in,
                 seen=seen,
                 live=live,

@@ -203,7 +203,8 @@ class DiscordScreen:
         turn = delivery.outgoing.turn
         if turn is None or not turn.reply.citations:
             return ""
-        knowledge = self.chat.engine.assistants[turn.conversation.assistant].knowledge
+        assistant = self.chat.engine.assistants[turn.conversation.assistant]
+        knowledge = assistant.speaking(turn.language).knowledge
         source = knowledge.get(turn.reply.citations[0])
         return source.title if source is not None else ""
 

@@ -43,9 +43,11 @@ class ChatPages:
         """What this is, who can read it, language, country, consent."""
         state = None if visit.fresh else (await self.site.store.load(visit.identity)).state
         chat, said = self.site.chat, visit.said
-        assistant = chat.engine.assistants[chat.engine.default].settings
+        built = chat.engine.assistants[chat.engine.default]
+        assistant, spoken = built.settings, visit.look.language
         return visit.page(
             "start.html",
+            foreign=built.speaking(spoken).knowledge.language != spoken,
             condition=said.conditions.get(assistant.condition, assistant.condition),
             emergency=visit.emergency,
             readers=who_can_read(chat.pages.facts, chat.platform, said, private=True),

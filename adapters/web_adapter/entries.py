@@ -18,7 +18,7 @@ from adapters.conversation.pages import RATHER_NOT
 from adapters.conversation.state import Answered, ChatState
 from adapters.conversation.topics import NAMING
 from adapters.conversation.turns import check_buttons, safe_button
-from engine import Assistant, Medium, Message, Outcome, Role, Turn
+from engine import Assistant, KnowledgeBase, Medium, Message, Outcome, Role
 
 Kind: TypeAlias = Literal["you", "answer", "note", "question", "referral"]
 
@@ -114,19 +114,22 @@ class Entries:
             )
         turn = outgoing.turn
         assistant = turn.conversation.assistant
+        ours = turn.review.built_in or turn.review.outcome is Outcome.FIXED or self.chat.pages.facts.provider is None
         return Entry(
             kind="answer",
             text=outgoing.text,
-            lang=self._language(turn, language),
+            lang=self._language(assistant, turn.language, ours=ours),
             buttons=_known(outgoing.buttons),
-            citations=self.cited(assistant, turn.reply.citations, turn.reply.text),
-            pictures=tuple(pictured(assistant, one) for one in turn.reply.media),
+            citations=self.cited(assistant, turn.reply.citations, turn.reply.text, turn.language),
+            pictures=tuple(pictured(assistant, one, turn.language) for one in turn.reply.media),
         )
 
-    def cited(self, assistant: str, ids: Iterable[str], said: str) -> tuple[Cited, ...]:
+    def cited(self, assistant: str, ids: Iterable[str], said: str, language: str) -> tuple[Cited, ...]:
         """Where each cited source stands, at the passage closest to what was said."""
         known = self.chat.engine.assistants
-        return tuple(_citations(assistant, known[assistant], ids, said)) if assistant in known else ()
+        if assistant not in known:
+            return ()
+        return tuple(_citations(assistant, known[assistant].speaking(language).knowledge, ids, said))
 
     def restored(self, state: ChatState, language: str) -> list[Entry]:
         """The stored conversation as entries; under the last answer are the buttons that still work."""
@@ -148,12 +151,12 @@ class Entries:
         if self._is_referral(message.content, state):
             return Entry(kind="referral", text=message.content, lang=language, ours=True)
         assistant = state.conversation.assistant if about is None else about.assistant
-        last = about is not None and about.number == state.answered
+        last, spoken = about is not None and about.number == state.answered, "" if about is None else about.language
         return Entry(
             kind="answer",
             text=message.content,
-            lang=self._texts_of(assistant) if self.chat.pages.facts.provider is None else language,
-            citations=self.cited(assistant, message.citations, message.content),
+            lang=self._language(assistant, spoken, ours=self.chat.pages.facts.provider is None),
+            citations=self.cited(assistant, message.citations, message.content, spoken),
             buttons=self._buttons(about, state, cites=bool(message.citations)) if about is not None and last else (),
         )
 
@@ -181,14 +184,11 @@ class Entries:
             return rows
         return (*rows, (button("thumb", labels.helpful, "yes"), button("thumb", labels.unhelpful, "no")))
 
-    def _language(self, turn: Turn, language: str) -> str:
-        """The built-in agents and the fixed sentences speak the language of the assistant's texts; a model the person's."""
-        ours = turn.review.built_in or turn.review.outcome is Outcome.FIXED or self.chat.pages.facts.provider is None
-        return self._texts_of(turn.conversation.assistant) if ours else language
-
-    def _texts_of(self, assistant: str) -> str:
+    def _language(self, assistant: str, spoken: str, *, ours: bool) -> str:
+        """The built-in agents and the fixed sentences speak a language that there are texts in; a model the person's."""
         assistants: Mapping[str, Assistant] = self.chat.engine.assistants
-        return assistants[assistant].settings.texts if assistant in assistants else ""
+        known = assistants[assistant].speaking(spoken).knowledge.language if assistant in assistants else ""
+        return known if ours or not spoken else spoken
 
 
 def source_path(assistant: str, source: str) -> str:
@@ -196,9 +196,9 @@ def source_path(assistant: str, source: str) -> str:
     return f"/sources/{quote(assistant)}/{quote(source)}"
 
 
-def pictured(assistant: str, medium: Medium) -> Pictured:
-    """A picture, and where it is."""
-    path = f"/media/{quote(assistant)}/{quote(medium.file)}"
+def pictured(assistant: str, medium: Medium, language: str) -> Pictured:
+    """A picture, and where it is in a language."""
+    path = f"/media/{quote(assistant)}/{quote(medium.file)}?lang={quote(language)}"
     width, height = _measured(medium.path)
     return Pictured(path=path, caption=medium.caption, alt=medium.alt, width=width, height=height)
 
@@ -213,12 +213,13 @@ def _measured(path: str) -> tuple[int, int]:
     return round(width), round(height)
 
 
-def _citations(assistant: str, built: Assistant, ids: Iterable[str], said: str) -> Iterator[Cited]:
-    for source in built.knowledge.pick(ids):
+def _citations(assistant: str, knowledge: KnowledgeBase, ids: Iterable[str], said: str) -> Iterator[Cited]:
+    for source in knowledge.pick(ids):
         passages = nearest(source, said, 1) if source.passages else ()
         anchor = f"#p{passages[0].index + 1}" if passages else ""
         path = source_path(assistant, source.id)
-        yield Cited(path=path + anchor, title=source.title, lang=built.knowledge.manifest.language)
+        spoken = f"?lang={quote(knowledge.language)}"
+        yield Cited(path=path + spoken + anchor, title=source.title, lang=knowledge.language)
 
 
 def _paired(messages: Sequence[Message], answers: Sequence[Answered]) -> dict[int, Answered]:

@@ -11,7 +11,7 @@ from starlette.responses import FileResponse, JSONResponse, Response
 from adapters.conversation.privacy import what_is_kept, who_can_read
 from adapters.web_adapter.entries import pictured
 from adapters.web_adapter.website import RequestRefused, Site, Visit
-from engine import Assistant, StorageError, picture_kind
+from engine import Assistant, KnowledgeBase, StorageError, picture_kind
 
 _FOR_GOOD = {"Cache-Control": "public, max-age=31536000, immutable"}
 _A_DAY = {"Cache-Control": "public, max-age=86400"}
@@ -39,17 +39,15 @@ class FixedPages:
         wanted = asked.casefold().split()
         shelves = []
         for name, assistant in self._assistants().items():
-            found = [
-                one
-                for one in assistant.knowledge.sources.values()
-                if all(word in one.title.casefold() for word in wanted)
-            ]
+            knowledge = self._read(assistant, visit)
+            found = [one for one in knowledge.sources.values() if all(word in one.title.casefold() for word in wanted)]
             if found:
-                shelves.append((name, assistant.knowledge.manifest, sorted(found, key=lambda one: one.title)))
+                shelves.append((name, knowledge.manifest, sorted(found, key=lambda one: one.title)))
         return visit.page(
             "sources.html",
             title=visit.texts.sources.heading,
             shelves=shelves,
+            foreign=any(manifest.language != visit.look.language for _, manifest, _ in shelves),
             asked=asked,
             count=sum(len(found) for _, _, found in shelves),
         )
@@ -61,8 +59,13 @@ class FixedPages:
         source = None if assistant is None else assistant.knowledge.get(visit.request.path_params["source"])
         if assistant is None or source is None:
             raise RequestRefused(404)
-        knowledge = assistant.knowledge
-        pictures = [pictured(name, knowledge.media[one]) for one in source.shown_files() if one in knowledge.media]
+        knowledge = self._read(assistant, visit)
+        source = knowledge.sources[source.id]
+        pictures = [
+            pictured(name, knowledge.media[one], knowledge.language)
+            for one in source.shown_files()
+            if one in knowledge.media
+        ]
         context = {
             "source": source,
             "assistant": name,
@@ -76,13 +79,18 @@ class FixedPages:
         # What somebody reads about does not stand in the browser's history.
         return visit.page("source.html", title=visit.texts.sources.heading, beside=False, **context)
 
+    def _read(self, assistant: Assistant, visit: Visit) -> KnowledgeBase:
+        """What the visitor reads: in the language that the address names, else in that of the page."""
+        return assistant.speaking(visit.request.query_params.get("lang", visit.look.language)).knowledge
+
     def _assistants(self) -> dict[str, Assistant]:
         return dict(self.site.chat.engine.assistants)
 
     async def picture(self, visit: Visit) -> Response:
         """A picture that a knowledge base names; nothing else of its folder."""
         assistant = self._assistants().get(visit.request.path_params["assistant"])
-        medium = None if assistant is None else assistant.knowledge.media.get(visit.request.path_params["file"])
+        media = {} if assistant is None else self._read(assistant, visit).media
+        medium = media.get(visit.request.path_params["file"])
         kind = None if medium is None else picture_kind(medium.file)
         if medium is None or kind is None:
             raise RequestRefused(404)

@@ -36,7 +36,7 @@ async def answer(application: Application, text: str, history: Path | None) -> A
             state = replace(state, conversation=_with_history(state.conversation, history, limits))
         begun = time.monotonic()
         turn = await chat.turns.turn(state, text, live=partial(chat.pages.live, state, incoming))
-        knowledge = chat.engine.assistants[turn.conversation.assistant].knowledge
+        knowledge = chat.engine.assistants[turn.conversation.assistant].speaking(turn.language).knowledge
         titles = tuple(f"“{one.title}” ({one.id})" for one in knowledge.pick(turn.reply.citations))
         return AskedTurn(turn=turn, titles=titles, seconds=time.monotonic() - begun)
 

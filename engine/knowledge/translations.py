@@ -10,9 +10,8 @@ What it lacks is shown as in the original.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -80,13 +79,15 @@ class Translation:
     above: int
     front: str = field(repr=False, default="")
 
-    @cached_property
-    def sections(self) -> Mapping[str, Stretch]:
-        """What stands under each heading, by its id; the first one where an id stands twice."""
-        found: dict[str, Stretch] = {}
+    def stretches_of(self, source: Source) -> Iterator[Stretch]:
+        """What stands under each heading; a title without an id is that of the original."""
+        title = next((one.id for one in stretches(source.body) if one.level == 1 and not one.marked), None)
         for one in stretches(self.body):
-            found.setdefault(one.id, one)
-        return found
+            yield replace(one, id=title) if one.level == 1 and not one.marked and title is not None else one
+
+    def sections_of(self, source: Source) -> dict[str, Stretch]:
+        """The same by id; the first one where an id stands twice."""
+        return {one.id: one for one in reversed(list(self.stretches_of(source)))}
 
     def key_line(self, *location: int | str) -> int:
         """The line of a key of its front matter."""
@@ -157,7 +158,7 @@ def _faults(translation: Translation, source: Source) -> list[KnowledgeBaseError
     known = {one.id for one in stretches(source.body)}
     problems = read_directives(path, translation.body, offset=translation.above, foreign=source.foreign)[1]
     seen: set[str] = set()
-    for one in stretches(translation.body):
+    for one in translation.stretches_of(source):
         line = one.line + translation.above
         if one.id not in known:
             problem = f"The source {source.id!r} has no section {one.id!r}."
@@ -184,7 +185,8 @@ def translated(source: Source, translation: Translation | None, dangers: Dangers
             foreign_sections=frozenset(one.id for one in original),
             dangers=_of(source, dangers),
         )
-    pieces = [translation.sections.get(one.id, one) for one in original]
+    sections = translation.sections_of(source)
+    pieces = [sections.get(one.id, one) for one in original]
     body = "\n\n".join(_written(one) for one in pieces).strip()
     head = translation.head
     return replace(
@@ -199,7 +201,7 @@ def translated(source: Source, translation: Translation | None, dangers: Dangers
         path=translation.path,
         heads=_without_questions(source),
         dangers=_of(source, dangers),
-        foreign_sections=frozenset(one.id for one in original if one.id not in translation.sections),
+        foreign_sections=frozenset(one.id for one in original if one.id not in sections),
     )
 
 

@@ -492,6 +492,7 @@ class Engine:
             urgency=urgency or Urgency(),
             review=Review(outcome=Outcome.FIXED),
             usage=(ledger or Ledger()).usage(self.prices),
+            language=assistant.knowledge.language,
         )
 
 

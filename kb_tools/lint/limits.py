@@ -59,6 +59,7 @@ class LintLimits(Strict):
     copied_words: int = Field(ge=3)
     signs: SignLimits
     review_days: Count
+    ease: dict[str, float] = Field(default_factory=dict)
     pointing: tuple[Word, ...]
     authorities: tuple[Word, ...]
     no_figures: tuple[Word, ...]

@@ -39,6 +39,7 @@ from kb_tools.lint.limits import LintLimits
 from kb_tools.lint.prose_checks import PROSE_CHECKS, length, reading_grade
 from kb_tools.lint.question_checks import QUESTION_CHECKS, repeated_questions
 from kb_tools.lint.sign_checks import differing_signs, signs_in_prose
+from kb_tools.lint.translation_checks import translations
 from kb_tools.lint.trust_checks import TRUST_CHECKS, UNREVIEWED, links, media
 
 OWN_CHECKS = (*PROSE_CHECKS, *QUESTION_CHECKS, *TRUST_CHECKS, emergency_first)
@@ -160,6 +161,7 @@ def _findings(
     yield from differing_signs(base.dangers, limits)
     yield from signs_in_prose(base, cases, limits)
     yield from thin_questions(base, limits)
+    yield from translations(base, limits)
     yield from _of_the_whole(base, limits, mean)
 
 
