@@ -32,9 +32,12 @@ from engine import (
     UnreachableModel,
     conflicting_dangers,
     lay_question_faults,
+    questions_file,
+    read_lay_questions,
     read_yaml,
     referral_faults,
     referral_warnings,
+    scan_edition,
     scan_knowledge,
 )
 
@@ -65,13 +68,53 @@ class Finding:
         }
 
 
-def findings(config: Path | None, kb: Path | None, agents: str | None) -> list[Finding]:
-    """Everything that is wrong, errors first."""
+def findings(config: Path | None, kb: Path | None, agents: str | None, language: str | None = None) -> list[Finding]:
+    """Everything that is wrong, errors first; with a language, what it lacks too."""
     try:
         running = application(config, kb, agents)
     except ConfigurationError as error:
         return [Finding(level="error", problem=error)]
-    return findings_of(running, config)
+    return [*findings_of(running, config), *(() if language is None else missing_in(running, language))]
+
+
+def missing_in(running: Application, language: str) -> Iterator[Finding]:
+    """What a language lacks beside English: files of sentences, an assistant's own words, sources, dangers, lay questions."""
+    folder = running.settings.config_folder
+    for path in sorted((*folder.rglob("en.yaml"), *folder.rglob("en.md"))):
+        there = path.with_stem(language)
+        if path.parent.name not in {"crisis", "synonyms"} and not there.is_file():
+            yield _lacking(there, f"There are no sentences in {language!r}.", f"Translate {path.name} beside it.")
+    for name in running.settings.assistants:
+        settings = running.assistant_settings(name)
+        if language not in settings.in_languages:
+            file = folder / "assistants" / f"{name}.yaml"
+            yield _lacking(
+                file, f"The assistant has no words of its own in {language!r}.", "Add them to `in_languages`."
+            )
+        base, _ = scan_knowledge(settings.knowledge_base)
+        if base is None or base.language == language:
+            continue
+        if language not in base.manifest.in_languages:
+            problem = f"There is no title and no notice in {language!r}."
+            yield _lacking(base.folder / "manifest.yaml", problem, "Add them to `in_languages`.")
+        edition, _ = scan_edition(base, language)
+        for source in edition.sources.values():
+            if source.foreign_sections:
+                count = f"{len(source.foreign_sections)} of {len(source.sections)} sections"
+                problem = f"{count} of {source.id!r} are not translated."
+                yield _lacking(source.path, problem, f"`cafi kb translate {language} {source.id}` drafts them.")
+        for danger in edition.dangers.entries.values():
+            if not danger.of:
+                yield _lacking(danger.path, f"The danger {danger.id!r} is not translated.", None, danger.line)
+        asked = read_lay_questions(base.folder, language, base.sources)[0].sections
+        for source in base.sources.values():
+            if not any((source.id, one.id) in asked for one in source.sections):
+                path = questions_file(base.folder, language, source.id)
+                yield _lacking(path, f"Nobody has written how people ask for {source.id!r} in {language!r}.", None)
+
+
+def _lacking(file: Path, problem: str, remedy: str | None, line: int = 1) -> Finding:
+    return Finding(level="warning", problem=ConfigurationError(problem, file=file, line=line, remedy=remedy))
 
 
 def findings_of(running: Application, config: Path | None = None) -> list[Finding]:
@@ -114,6 +157,7 @@ def _files(running: Application) -> Iterator[Finding]:
     folder = running.settings.config_folder
     yield from _tried(lambda: Prompts.load(running.settings.prompts_folder))
     yield from _tried(lambda: running.importer_prompt)
+    yield from _tried(lambda: running.translator_prompt)
     yield from _tried(lambda: running.stakes)
     yield from _tried(lambda: running.prices)
     yield from _tried(lambda: load_moderation_texts(folder / "discord_moderation"))
@@ -202,6 +246,8 @@ def _assistants(running: Application) -> Iterator[Finding]:
         if base is not None:
             asked = lay_question_faults(base.folder, base.sources)
             yield from (Finding(level="error", problem=one) for one in asked)
+            for language in base.languages[1:]:
+                yield from (Finding(level="error", problem=one) for one in scan_edition(base, language)[1])
             tables[base.manifest.language, base.folder.resolve()] = base.dangers
     for language in dict.fromkeys(spoken for spoken, _ in tables):
         same = [table for (spoken, _), table in tables.items() if spoken == language]

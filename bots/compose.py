@@ -206,6 +206,13 @@ class Application(Parts):
         return self.prompts.get("import_source").expect(GIVEN)
 
     @cached_property
+    def translator_prompt(self) -> PromptTemplate:
+        """The prompt of `cafi kb translate`."""
+        from kb_tools.translator import GIVEN
+
+        return self.prompts.get("translate_source").expect(GIVEN)
+
+    @cached_property
     def phrases(self) -> JudgePhrases:
         """The phrases of the built-in judges."""
         return JudgePhrases.load(self.settings.config_folder / "judges" / "phrases.yaml")

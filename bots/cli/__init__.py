@@ -87,7 +87,15 @@ def ask(
 
 
 @app.command()
-def check(config: Config = None, kb: Kb = None, agents: AgentsOption = None, as_json: Json = False) -> None:
+def check(
+    language: Annotated[
+        str | None, typer.Option(help="List what this language lacks, too.", metavar="CODE", show_default=False)
+    ] = None,
+    config: Config = None,
+    kb: Kb = None,
+    agents: AgentsOption = None,
+    as_json: Json = False,
+) -> None:
     """Check every setting, prompt, rule, source and contact. Names file and line; exit 1 when something is wrong.
 
     Example: cafi check --config my.yaml
@@ -95,7 +103,7 @@ def check(config: Config = None, kb: Kb = None, agents: AgentsOption = None, as_
     from bots.check import findings
 
     with failing_calmly():
-        found = findings(config, kb, agents)
+        found = findings(config, kb, agents, language)
         errors = [one for one in found if one.level == "error"]
         if as_json:
             print_json([one.as_document() for one in found])

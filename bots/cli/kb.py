@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,6 +14,7 @@ from bots.options import FAILED, AgentsOption, Config, Json, Kb, application, fa
 
 if TYPE_CHECKING:
     from bots.compose import Application
+    from engine import KnowledgeBase
     from kb_tools.manual.importer import ManualImporter
 
 Page = Annotated[
@@ -196,6 +198,52 @@ def coverage(
         if page is not None:
             write_part(page, base.folder.name, coverage_page(found, KnowledgeFigures.of(base), base.folder.name))
         print_json(coverage_document(found)) if as_json else typer.echo("\n".join(coverage_lines(found)))
+
+
+@kb_app.command()
+def translate(
+    language: Annotated[str, typer.Argument(help="The language, as de or nb.")],
+    sources: Annotated[list[str] | None, typer.Argument(help="Ids of sources; without one, all that it lacks.")] = None,
+    renew: Annotated[
+        bool,
+        typer.Option("--renew", help="Draft nothing: state that they have been gone over as the originals are now."),
+    ] = False,
+    config: Config = None,
+    kb: Kb = None,
+    agents: AgentsOption = None,
+    as_json: Json = False,
+) -> None:
+    """Draft translations with a model, beside the sources and marked as unreviewed; a file that is there stays.
+
+    Example: cafi kb translate it causes
+    """
+    from bots.compose import kb_folder
+    from engine import KnowledgeBase
+    from kb_tools.translation_stamps import renew as renewed
+
+    with failing_calmly():
+        running = application(config, kb, agents)
+        base = KnowledgeBase.load(kb_folder(running))
+        if renew:
+            written = list(renewed(base, language, sources or ()))
+        else:
+            written = asyncio.run(_drafts(running, base, language, sources or ()))
+        print_json([str(one) for one in written]) if as_json else typer.echo(
+            "\n".join(map(str, written)) or "Nothing to do."
+        )
+
+
+async def _drafts(running: Application, base: KnowledgeBase, language: str, sources: Sequence[str]) -> list[Path]:
+    from engine import ConfigurationError, PromptedModel
+    from kb_tools.translator import Translator
+
+    model = running.chat_model
+    if model is None:
+        raise ConfigurationError("Drafts need a language model.", key="models", remedy="Set one up, or write the file.")
+    prompted = PromptedModel(model=model, template=running.translator_prompt)
+    translator = Translator(base=base, language=language, prompted=prompted, budget=running.settings.budget)
+    async with running.closing:
+        return [await translator.draft(name) for name in sources or translator.missing()]
 
 
 @kb_app.command("import")

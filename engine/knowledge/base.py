@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, TypeAdapter
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from engine.exceptions import KnowledgeBaseError
 from engine.files import line_of, read_text, read_yaml
@@ -33,8 +33,17 @@ MANIFEST_FILE = "manifest.yaml"
 MEDIA_LIST = Path("media", "media.yaml")
 
 
+class SpokenManifest(BaseModel):
+    """What an edition in another language says of itself."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    title: str
+    notice: str = ""
+
+
 class Manifest(BaseModel):
-    """What the folder says of itself; `notice` is shown to users beside the sources.
+    """What the folder says of itself; `notice` is shown to users beside the sources; `in_languages` for editions, by code.
 
     `draft`: made by a program and not gone over yet, so that `cafi kb lint` warns of its prose instead of failing it.
     `categories`: what people browse by; none where the titles are few enough to be listed.
@@ -51,6 +60,7 @@ class Manifest(BaseModel):
     licence: str = ""
     draft: bool = False
     categories: tuple[Category, ...] = ()
+    in_languages: Mapping[str, SpokenManifest] = Field(default_factory=dict)
 
 
 class MediaEntry(BaseModel):
@@ -199,7 +209,8 @@ def scan_edition(base: KnowledgeBase, language: str) -> tuple[KnowledgeBase, lis
     found, faults = read_translations(base.folder, language, base.sources)
     media, wrong = _translated_media(base, language)
     sources = {name: translated(one, found.get(name), dangers) for name, one in base.sources.items()}
-    manifest = base.manifest.model_copy(update={"language": language})
+    said = base.manifest.in_languages.get(language)
+    manifest = base.manifest.model_copy(update={"language": language} | ({} if said is None else said.model_dump()))
     edition = KnowledgeBase(folder=base.folder, manifest=manifest, sources=sources, media=media, dangers=dangers)
     return edition, [*problems, *faults, *wrong]
 
