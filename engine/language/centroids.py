@@ -6,7 +6,8 @@ the mean of their vectors where there are vectors. Nothing is fitted, so that a 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -39,94 +40,147 @@ class LabelledText:
     weight: float = 1.0
 
 
+PIECE = 5
+"""Letters of a piece of a word: misspelt words, other endings and the parts of compounds share some."""
+PART_STRANGE = 0.1
+"""What a piece that nobody used adds to the square of a text's length, beside an unknown word."""
+
+
 def terms(said: Sequence[str]) -> list[str]:
     """The stems of a text and its pairs of neighbours."""
     return [*said, *map(" ".join, pairwise(said))]
 
 
+def pieces(word: str) -> list[str]:
+    """The pieces of a word, its ends marked; a short one is a piece by itself."""
+    marked = f"<{word}>"
+    return [marked[at : at + PIECE] for at in range(max(1, len(marked) - PIECE + 1))]
+
+
 @dataclass(frozen=True, kw_only=True)
-class Centroids:
-    """One centroid a label. `starts`: where each term's labels begin in `labels` and `values`, the last one their end."""
+class TermCentroids:
+    """One centroid a label over terms.
+
+    `starts`: where each term's labels begin in `labels` and `values`, the last one their end.
+    """
 
     size: int
-    language: str
     places: dict[str, int]
     rarity: Floats
     starts: NDArray[np.int64]
     labels: NDArray[np.int64]
     values: Floats
-    vectors: WordVectors | None
-    means: Floats | None
 
     @cached_property
     def strange(self) -> float:
-        """What an unknown word adds to the square of a text's length: as much as the rarest known one."""
+        """What an unknown term adds to the square of a text's length: as much as the rarest known one."""
         return float(self.rarity.max(initial=1.0)) ** 2
 
     @classmethod
     def build(
-        cls, texts: Sequence[LabelledText], size: int, vectors: WordVectors | None = None, language: str = "english"
-    ) -> Centroids:
-        """What `size` labels have in common; a label without a text is like nothing. `language`: Snowball's name."""
-        read = [words(one.text) for one in texts]
-        stems = {word: stem(word, language) for word in {word for said in read for word in said}}
-        owners = np.array([one.label for one in texts], dtype=np.int64)
-        weights = np.array([one.weight for one in texts], dtype=np.float32)
+        cls, texts: Iterable[Iterable[str]], owners: NDArray[np.int64], weights: Floats, size: int
+    ) -> TermCentroids:
+        """Texts as their terms, each with its label and how much it counts."""
         places: dict[str, int] = {}
         rows, columns = [], []
-        for number, said in enumerate(read):
-            for term in terms([stems[word] for word in said[:LONGEST]]):
+        for number, found in enumerate(texts):
+            for term in found:
                 rows.append(number)
                 columns.append(places.setdefault(term, len(places)))
-        width = max(1, len(places))
+        count, width = len(owners), max(1, len(places))
         pairs, counts = np.unique(
             np.array(rows, dtype=np.int64) * width + np.array(columns, dtype=np.int64), return_counts=True
         )
         row, column = np.divmod(pairs, width)
-        rarity = np.log((1 + len(texts)) / (1 + np.bincount(column, minlength=width))) + 1
+        rarity = np.log((1 + count) / (1 + np.bincount(column, minlength=width))) + 1
         values = (1 + np.log(counts)) * rarity[column]
-        norms = np.sqrt(np.bincount(row, weights=values**2, minlength=len(texts)))
+        norms = np.sqrt(np.bincount(row, weights=values**2, minlength=count))
         values = values / norms[row] * weights[row]
         summed, where = np.unique(column * size + owners[row], return_inverse=True)
         values = np.bincount(where, weights=values, minlength=len(summed))
         term_of, label = np.divmod(summed, size)
         lengths = np.sqrt(np.bincount(label, weights=values**2, minlength=size))
-        means = None
-        if vectors is not None:
-            added = np.zeros((size, vectors.dims), dtype=np.float32)
-            np.add.at(added, owners, vectors.texts(read) * weights[:, None])
-            means = of_length_one(added)
         return cls(
             size=size,
-            language=language,
             places=places,
             rarity=rarity.astype(np.float32),
             starts=np.searchsorted(term_of, np.arange(width + 1)),
             labels=label,
             values=(values / np.maximum(lengths[label], 1e-9)).astype(np.float32),
-            vectors=vectors,
-            means=means,
         )
 
-    def likeness(self, text: str) -> tuple[Floats, Floats]:
-        """How like a text each label is, by words and by meaning, from 0 to 1; zeros where no word is known."""
-        said = words(text)[:LONGEST]
-        by_words, norm = np.zeros(self.size, dtype=np.float32), 0.0
-        counted: dict[str, int] = {}
-        for term in terms([stem(word, self.language) for word in said]):
-            counted[term] = counted.get(term, 0) + 1
-        for term, count in counted.items():
+    def likeness(self, said: Iterable[str], strange: Callable[[str], float]) -> Floats:
+        """How like terms each label is, from 0 to 1. `strange`: how much of an unknown term counts as unknown, 0 to 1."""
+        found, norm = np.zeros(self.size, dtype=np.float32), 0.0
+        for term, count in Counter(said).items():
             place = self.places.get(term)
             if place is None:
-                # A word that nobody used here makes the text less like all of this; most pairs of words are new.
-                norm += 0.0 if " " in term else self.strange
+                norm += self.strange * strange(term)
                 continue
             weight = (1 + np.log(count)) * float(self.rarity[place])
             norm += weight * weight
             start, end = self.starts[place], self.starts[place + 1]
-            by_words[self.labels[start:end]] += weight * self.values[start:end]
-        by_words /= max(norm, 1e-9) ** 0.5
-        if self.vectors is None or self.means is None:
-            return by_words, np.zeros(self.size, dtype=np.float32)
+            found[self.labels[start:end]] += weight * self.values[start:end]
+        return np.asarray(found / max(norm, 1e-9) ** 0.5, dtype=np.float32)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Centroids:
+    """Labels by words, and by kindred words: by their vectors, or by the pieces that words share; neither where `kin` is None."""
+
+    language: str
+    words: TermCentroids
+    kin: TermCentroids | Floats | None
+    vectors: WordVectors | None
+
+    @classmethod
+    def build(
+        cls,
+        texts: Sequence[LabelledText],
+        size: int,
+        vectors: WordVectors | None = None,
+        language: str = "english",
+        *,
+        in_pieces: bool = False,
+    ) -> Centroids:
+        """What `size` labels have in common; a label without a text is like nothing. `language`: Snowball's name.
+
+        `in_pieces`: words are also compared by their pieces, where there are no vectors.
+        """
+        read = [words(one.text) for one in texts]
+        known = {word for said in read for word in said}
+        stems = {word: stem(word, language) for word in known}
+        owners = np.array([one.label for one in texts], dtype=np.int64)
+        weights = np.array([one.weight for one in texts], dtype=np.float32)
+        by_words = (terms([stems[word] for word in said[:LONGEST]]) for said in read)
+        kin: TermCentroids | Floats | None = None
+        if vectors is not None:
+            added = np.zeros((size, vectors.dims), dtype=np.float32)
+            np.add.at(added, owners, vectors.texts(read) * weights[:, None])
+            kin = of_length_one(added)
+        elif in_pieces:
+            cut = {word: pieces(word) for word in known}
+            by_pieces = ((piece for word in said[:LONGEST] for piece in cut[word]) for said in read)
+            kin = TermCentroids.build(by_pieces, owners, weights, size)
+        return cls(
+            language=language,
+            words=TermCentroids.build(by_words, owners, weights, size),
+            kin=kin,
+            vectors=vectors,
+        )
+
+    def likeness(self, text: str) -> tuple[Floats, Floats]:
+        """How like a text each label is, by words and by kindred words, from 0 to 1; zeros where no word is known."""
+        said = words(text)[:LONGEST]
+        # A word that nobody used here makes the text less like all of this; most pairs of words are new.
+        by_words = self.words.likeness(
+            terms([stem(word, self.language) for word in said]), lambda term: " " not in term
+        )
+        if isinstance(self.kin, TermCentroids):
+            return by_words, self.kin.likeness(
+                (piece for word in said for piece in pieces(word)), lambda _: PART_STRANGE
+            )
+        if self.vectors is None or self.kin is None:
+            return by_words, np.zeros(self.words.size, dtype=np.float32)
         asked = self.vectors.texts([said])[0]
-        return by_words, np.asarray(np.einsum("ij,j->i", self.means, asked), dtype=np.float32)
+        return by_words, np.asarray(np.einsum("ij,j->i", self.kin, asked), dtype=np.float32)

@@ -35,24 +35,24 @@ TEXT_WEIGHT = 2.0
 # Written by evaluation/section_fusion.py.
 BETTER: Mapping[str, float] = {
     "words": 16.6,
-    "meaning": 2.83,
+    "kin": 2.83,
     "words_before": 20.2,
-    "meaning_before": 6.71,
+    "kin_before": 6.71,
     "fits": 0.97,
     "not_theirs": 0.81,
 }
 BETTER_BY_WORDS: Mapping[str, float] = {
     "words": 18.5,
-    "meaning": 0.0,
+    "kin": 0.0,
     "words_before": 33.3,
-    "meaning_before": 0.0,
+    "kin_before": 0.0,
     "fits": 1.66,
     "not_theirs": 1.71,
 }
-RIGHT: Mapping[str, float] = {"base": -2.54, "share": 3.33, "meaning": 2.05}
-NEAR: Mapping[str, float] = {"base": -1.88, "share": 2.85, "meaning": 2.55}
-RIGHT_BY_WORDS: Mapping[str, float] = {"base": -1.83, "share": 3.28, "meaning": 0.0}
-NEAR_BY_WORDS: Mapping[str, float] = {"base": -0.8, "share": 2.86, "meaning": 0.0}
+RIGHT: Mapping[str, float] = {"base": -2.54, "share": 3.33, "kin": 2.05}
+NEAR: Mapping[str, float] = {"base": -1.88, "share": 2.85, "kin": 2.55}
+RIGHT_BY_WORDS: Mapping[str, float] = {"base": -1.83, "share": 3.28, "kin": 0.0}
+NEAR_BY_WORDS: Mapping[str, float] = {"base": -0.8, "share": 2.86, "kin": 0.0}
 """The same where there are no vectors."""
 
 
@@ -86,7 +86,7 @@ class SectionsFound:
 
 @dataclass(frozen=True, kw_only=True)
 class SectionSearch(Retriever):
-    """The sections of a knowledge base in its language; without `vectors`, by words alone."""
+    """The sections of a knowledge base in its language; without `vectors`, kindred words are those that share pieces."""
 
     knowledge: KnowledgeBase
     questions: LayQuestions
@@ -104,7 +104,7 @@ class SectionSearch(Retriever):
         was_on = gc.isenabled()
         gc.disable()  # it would walk ever more small lists that are all kept
         try:
-            return Centroids.build(list(self._texts()), len(self.sections), self.vectors, language)
+            return Centroids.build(list(self._texts()), len(self.sections), self.vectors, language, in_pieces=True)
         finally:
             if was_on:
                 gc.enable()
@@ -179,12 +179,13 @@ class SectionSearch(Retriever):
         return np.stack((*alone, *together, fits, not_theirs), axis=1)
 
 
-EVIDENCE = ("words", "meaning", "words_before", "meaning_before", "fits", "not_theirs")
+EVIDENCE = ("words", "kin", "words_before", "kin_before", "fits", "not_theirs")
 
 
 def evidence_of_fit(rows: Floats, shares: Floats, best: int) -> Mapping[str, float]:
-    """What says how sure a ranking is: the share of the first, and how like the message it is in meaning."""
-    return {"share": float(shares[best]), "meaning": float(max(rows[best][1], rows[best][3]))}
+    """What says how sure a ranking is: the share of the first, and how like the message it is in kindred words."""
+    words, kin, words_before, kin_before = (float(one) for one in rows[best][:4])
+    return {"share": float(shares[best]), "words": max(words, words_before), "kin": max(kin, kin_before)}
 
 
 def _chance(weights: Mapping[str, float], evidence: Mapping[str, float]) -> float:
