@@ -17,7 +17,8 @@ from evaluation.section_figures import FoundSections, section_figures
 class LabelledQuestion(BaseModel):
     """One labelled question. `relevant` is empty for a question that no source answers.
 
-    `section` is `source#section` of the one that answers it best, empty where nobody said which.
+    `section` is `source#section` of the one that answers it best, `sections` are all that do; empty where nobody said which.
+    `lang`: its language, empty for that of the sources.
     """
 
     model_config = ConfigDict(extra="allow", frozen=True)
@@ -27,6 +28,8 @@ class LabelledQuestion(BaseModel):
     relevant: tuple[str, ...]
     kind: str = "plain"
     section: str = ""
+    sections: tuple[str, ...] | None = None
+    lang: str = ""
 
 
 def read_questions(path: Path) -> list[LabelledQuestion]:
@@ -43,15 +46,26 @@ def measure(
 ) -> dict[str, Any]:
     """What the search finds: shares over all answerable questions and by kind, as in `figures`.
 
-    With a guide, `sections` is added for the questions that name one, if there are any.
+    With a guide, `sections` is added for the questions that name some, if there are any, and `by_language` where they are
+    in several. A question in another language than the sources' is searched in that.
     """
     rows, sections = [], []
     for one in questions:
-        rows.append((one, [hit.source for hit in retriever.search(clean(one.question).text, top=3)]))
-        if guide is not None and one.section:
-            sections.append(FoundSections.by(guide, one.question, one.section))
+        search = guide.search(one.lang) if guide is not None and one.lang not in {"", guide.own_language} else retriever
+        rows.append((one, [hit.source for hit in search.search(clean(one.question).text, top=3)]))
+        wanted = (one.section,) if one.section else one.sections
+        if guide is not None and wanted is not None:
+            sections.append((one.lang, FoundSections.by(guide, one.question, wanted, one.lang)))
         progress()
-    return {**figures(rows), **({"sections": section_figures(sections)} if sections else {})}
+    found = figures(rows)
+    if sections:
+        found["sections"] = section_figures([one for _, one in sections])
+    languages = sorted({spoken for spoken, _ in sections})
+    if len(languages) > 1:
+        found["by_language"] = {
+            spoken: section_figures([one for its, one in sections if its == spoken]) for spoken in languages
+        }
+    return found
 
 
 async def measure_agent(

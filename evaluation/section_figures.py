@@ -17,10 +17,11 @@ SHOWN, FIFTHS = 4, 5
 class FoundSections:
     """What was found for one question: the sections to be shown, best first, and whether they were sure or away.
 
-    `stated` is the chance that the search gives its own `first`, which is not shown to whom it does not speak to.
+    `wanted`: each section that answers it, none where nothing does. `stated` is the chance that the search gives its own
+    `first`, which is not shown to whom it does not speak to.
     """
 
-    wanted: str
+    wanted: tuple[str, ...]
     found: tuple[str, ...]
     first: str
     sure: bool
@@ -28,11 +29,11 @@ class FoundSections:
     stated: float
 
     @classmethod
-    def by(cls, guide: Guide, question: str, wanted: str) -> FoundSections:
-        """Ask the guide, as at the beginning of a conversation; `wanted` is `source#section`."""
-        understood = guide.understand(clean(question).text, (), guide.own_language)
+    def by(cls, guide: Guide, question: str, wanted: Sequence[str], language: str = "") -> FoundSections:
+        """Ask the guide, as at the beginning of a conversation; `wanted` are `source#section`."""
+        understood = guide.understand(clean(question).text, (), language or guide.own_language)
         return cls(
-            wanted=wanted,
+            wanted=tuple(wanted),
             found=tuple(map(_name, understood.hits[:SHOWN])),
             first=next(map(_name, understood.found.hits), ""),
             sure=understood.sure is not None,
@@ -42,24 +43,31 @@ class FoundSections:
 
     @property
     def right(self) -> bool:
-        """Whether the first section is the one that answers."""
-        return self.found[:1] == (self.wanted,)
+        """Whether the first section is one that answers."""
+        return self.found[:1] != () and self.found[0] in self.wanted
+
+    def among(self, most: int) -> bool:
+        """Whether one that answers is among the first so many."""
+        return not set(self.wanted).isdisjoint(self.found[:most])
 
 
 def section_figures(rows: Sequence[FoundSections]) -> dict[str, Any]:
-    """Shares of all rows, but `sure.right`, which is of the sure ones: those that would be quoted.
+    """Shares of the rows that some section answers, but `sure.right`, which is of the sure ones: those that would be quoted.
 
-    Every row is sure, offered (up to four questions) or declined.
+    Every row is sure, offered (up to four questions) or declined; `out_of_scope` are those that nothing answers.
     """
+    outside, rows = [one for one in rows if not one.wanted], [one for one in rows if one.wanted]
     sure = [one for one in rows if one.sure]
     return {
         "n": len(rows),
         "right_at_1": _share([one.right for one in rows]),
-        "right_at_4": _share([one.wanted in one.found for one in rows]),
+        "right_at_3": _share([one.among(3) for one in rows]),
+        "right_at_4": _share([one.among(SHOWN) for one in rows]),
         "sure": {"share": _share([one.sure for one in rows]), "right": _share([one.right for one in sure])},
         "offered": _share([not one.sure and not one.away for one in rows]),
         "declined": _share([not one.sure and one.away for one in rows]),
-        "reliability": reliability([one.stated for one in rows], [one.first == one.wanted for one in rows]),
+        "reliability": reliability([one.stated for one in rows], [one.first in one.wanted for one in rows]),
+        "out_of_scope": {"n": len(outside), "declined": _share([not one.sure and one.away for one in outside])},
     }
 
 

@@ -17,7 +17,9 @@ SLEEP = Path(__file__).resolve().parents[2] / "knowledge_base" / "sleep"
 
 def found(*sections: str, sure: bool = False, away: bool = False, stated: float = 0.5) -> FoundSections:
     """A question that wanted `a#x` and found these."""
-    return FoundSections(wanted="a#x", found=sections, first="".join(sections[:1]), sure=sure, away=away, stated=stated)
+    return FoundSections(
+        wanted=("a#x",), found=sections, first="".join(sections[:1]), sure=sure, away=away, stated=stated
+    )
 
 
 def test_every_row_is_sure_offered_or_declined() -> None:
