@@ -71,7 +71,7 @@ def guide() -> Guide:
 def test_a_question_is_asked_as_the_agent_asks_it(guide: Guide) -> None:
     """A line of the base finds its own section and is sure; letters that are no words find nothing and are declined."""
     (source, section), asked = next(iter(guide.search("en").questions.sections.items()))
-    wanted = f"{source}#{section}"
+    wanted = [f"{source}#{section}"]
     known = FoundSections.by(guide, asked.lines[0], wanted)
     assert (known.right, known.sure, known.away) == (True, True, False)
     unknown = FoundSections.by(guide, "qzxv wkrpt", wanted)
