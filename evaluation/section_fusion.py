@@ -239,7 +239,7 @@ def report(sample: Sample, names: tuple[str, str, str]) -> None:
 
 def elsewhere(searches: Mapping[str, SectionSearch], part: str) -> Iterator[tuple[str, AskedMessage]]:
     """The labelled messages in other languages: `fitted` are learnt from, `kept_out` only measured."""
-    for line in (DATA / "sections" / "other_languages.jsonl").read_text(encoding="utf-8").splitlines():
+    for line in (DATA / "questions_other_languages.jsonl").read_text(encoding="utf-8").splitlines():
         row = json.loads(line)
         if row["part"] == part:
             sections = searches[row["lang"]].sections

@@ -88,7 +88,7 @@ class Turns:
                 state.conversation,
                 message,
                 wish=wish,
-                usual=state.language,
+                usual=self.pages.browsed.language(state),
                 built_in=built_in,
                 seen=seen,
                 live=live,

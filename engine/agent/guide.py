@@ -112,7 +112,7 @@ class Guide:
             and not _was_shown(one.source, one.section, shown)
             and (one.share >= PLAINLY or self._grave_sections[one.source.id, one.section.id] <= named)
         )
-        kind, service = self.kinds.of(message, earlier)
+        kind, service = self.kinds.of(message, earlier, language)
         return Understood(kind=kind, service=service, found=found, hits=fresh)
 
     def _grave(self, text: str) -> frozenset[str]:

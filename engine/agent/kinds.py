@@ -57,12 +57,12 @@ class MessageKinds:
         before = self.heads.features.before(words("\n".join(said)))
         return self.heads.sums(words(message[:_LENGTH]), HEADS, before)
 
-    def of(self, message: str, earlier: Sequence[Message] = ()) -> tuple[MessageKind, bool]:
+    def of(self, message: str, earlier: Sequence[Message] = (), language: str = "en") -> tuple[MessageKind, bool]:
         """The likeliest kind, and whether it may as well be about the service."""
         sums = self.sums(message, earlier)
         own = sums[MessageKind.SERVICE.value]
         other = max((one for one in MessageKind if one is not MessageKind.SERVICE), key=lambda one: sums[one.value])
-        if any(map(asks, sentences(message[:_LENGTH]))):
+        if any(asks(one, language) for one in sentences(message[:_LENGTH])):
             # Of 361 natural English messages with such a sentence 325 asked for information, 21 about the service.
             other = MessageKind.ASKS
         ahead = own - sums[other.value]

@@ -117,9 +117,30 @@ def _pieces(sentence: str, subjects: Subjects) -> list[tuple[str, bool]]:
     return found
 
 
-def asks(text: str) -> bool:
-    """Whether a text opens or ends as a question does."""
-    return text.rstrip().endswith("?") or re.match(rf"{_ASKING}\b", _LEADING.sub("", fold(text))) is not None
+_OPENINGS = {
+    language: re.compile(rf"(?:{'|'.join(openings.split(', '))})\b")
+    for language, openings in {
+        "de": "was, wie, wer, wen, wem, wo, woher, wohin, wann, warum, wieso, weshalb, woran, wofur, wozu, "
+        "welche[rsn]?, kann, darf, muss, soll, hilft, gibt es, ist das, ist es, hat das, bin ich, macht das, werde ich",
+        "es": "que, como, cuando, donde, por que, quienes?, cual(?:es)?, cuant[oa]s?, puedo, puede, "
+        "se puede, es normal, es verdad, hay, debo",
+        "fr": "est[ -]ce, qu'est, c'est quoi, comment, pourquoi, quand, ou, qui, que, quel(?:le)?s?, combien, peut[ -]on, "
+        "puis[ -]je, y a[ -]t[ -]il, faut[ -]il, dois[ -]je",
+        "nb": "hva, hvordan, hvorfor, nar, hvor, hvem, hvilken, hvilke, hvilket, kan, ma, skal, bor, er det, "
+        "finnes, hjelper, har jeg, er jeg, gar det",
+    }.items()
+}
+"""How questions open in other languages than English; folded, so that accents are gone."""
+
+
+def asks(text: str, language: str = "en") -> bool:
+    """Whether a text opens or ends as a question does in its language."""
+    opening = _OPENINGS.get(language)
+    if opening is None:
+        opened = re.match(rf"{_ASKING}\b", _LEADING.sub("", fold(text)))
+    else:
+        opened = opening.match(fold(text).lstrip("¿ "))
+    return opened is not None or text.rstrip().endswith("?")
 
 
 def _clauses(text: str, subjects: Subjects) -> list[str]:
