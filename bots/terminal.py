@@ -81,7 +81,9 @@ def console(application: Application, terminal: Terminal) -> ConsoleChat:
         chat=terminal_chat(application),
         languages=load_console_texts(settings.config_folder / "console", settings.crisis.language),
         terminal=terminal,
-        notices=() if application.chat_model is not None else (default.speaking(settings.crisis.language).texts.quotation_mode,),
+        notices=()
+        if application.chat_model is not None
+        else (default.speaking(settings.crisis.language).texts.quotation_mode,),
         on_error=_report,
     )
 

@@ -1,12 +1,15 @@
 """Fits when a message is a question about the service: `python -m evaluation.service_fit`.
 
-On the questions of an author whose lines are not in `config/service`, and on natural messages in five languages.
+On the questions of one of the five authors whose lines are in `config/service`, with that author's left out, and on natural
+messages in five languages.
 """
 
 from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Collection
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -21,9 +24,25 @@ SCALE = np.array([10.0, 10.0, 10.0, 1.0, 1.0])
 NAMES = ("best", "lead", "ahead", "kind", "short")
 
 
+def without(service: Service, texts: Collection[str]) -> Service:
+    """The service as if these lines had not been written."""
+    languages = {
+        language: replace(
+            one,
+            lines={subject: tuple(line for line in lines if line not in texts) for subject, lines in one.lines.items()},
+        )
+        for language, one in service.languages.items()
+    }
+    return replace(service, languages=languages)
+
+
 def main() -> None:
     """Fit, and print what different thresholds do."""
-    service = Service.load(ROOT / "config" / "service", MessageKinds.load(WEIGHTS))
+    path = ROOT / "evaluation" / "data" / "service" / "author_2.jsonl"
+    asked = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    service = without(
+        Service.load(ROOT / "config" / "service", MessageKinds.load(WEIGHTS)), {row["text"] for row in asked}
+    )
     knowledge = KnowledgeBase.load(ROOT / "knowledge_base" / "schizophrenia")
     texts = GuideTexts.load_all(ROOT / "config" / "guide")
     guide = Guide(
@@ -34,9 +53,7 @@ def main() -> None:
         stakes=Stakes.load(ROOT / "config" / "stakes.yaml"),
     )
     rows, right, wanted = [], [], []
-    path = ROOT / "evaluation" / "data" / "service" / "author_2.jsonl"
-    for line in path.read_text(encoding="utf-8").splitlines():
-        row = json.loads(line)
+    for row in asked:
         subject, evidence = service.evidence(row["text"], (), row["lang"], guide.likeness(row["text"], row["lang"]))
         rows.append([evidence[name] for name in NAMES])
         right.append(subject == row["subject"] and subject != "other")
@@ -63,25 +80,25 @@ def main() -> None:
     model[1:] *= SCALE
     print("WEIGHTS", {name: round(float(value), 2) for name, value in zip(("base", *NAMES), model, strict=True)})
     chances = 1 / (1 + np.exp(-(model[0] + values @ model[1:])))
-    asked = np.array([bool(one) for one in wanted])
+    of_service = np.array([bool(one) for one in wanted])
     for least in (0.4, 0.5, 0.6, 0.7, 0.8):
         told = chances >= least
-        near = ~asked & (np.arange(len(asked)) < len(asked) - len(natural))
-        far = np.arange(len(asked)) >= len(asked) - len(natural)
+        near = ~of_service & (np.arange(len(of_service)) < len(of_service) - len(natural))
+        far = np.arange(len(of_service)) >= len(of_service) - len(natural)
         print(
             least,
             "answered truly",
-            round(float((told & came)[asked].mean()), 3),
+            round(float((told & came)[of_service].mean()), 3),
             "with another subject",
-            round(float((told & ~came)[asked].mean()), 3),
+            round(float((told & ~came)[of_service].mean()), 3),
             "near misses answered",
             round(float(told[near].mean()), 3),
             "natural messages answered",
             round(float(told[far].mean()), 4),
             len(natural),
         )
-    start = len(asked) - len(natural)
-    worst = sorted(range(start, len(asked)), key=lambda at: -chances[at])[:25]
+    start = len(of_service) - len(natural)
+    worst = sorted(range(start, len(of_service)), key=lambda at: -chances[at])[:25]
     for at in worst:
         print(round(float(chances[at]), 2), natural[at - start])
     print(

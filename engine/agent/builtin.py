@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from engine.agent.guide import FURTHER, REMARK_NEAR, Guide, Understood
+from engine.agent.guide import FURTHER, MAY_BE_SERVICE, REMARK_NEAR, Guide, Understood
 from engine.agent.kinds import MessageKind
 from engine.agent.passages import Quotation, already_shown, shared
 from engine.agent.protocol import AgentTask
@@ -113,7 +113,7 @@ class QuotingAgent:
         """The questions that may have been meant, or that nothing is near."""
         said, handoff = self.guide.said(task.language), self._handoff(task)
         offers = self.guide.offers(understood.hits, task.language) if not understood.away else ()
-        if understood.service:
+        if understood.service and self.guide.is_about_service(task.message, task.language, MAY_BE_SERVICE):
             own = self.guide.service.offers(task.message, task.language, most=2)
             offers = (*offers[: OFFERED - len(own)], *own)
         if not offers:

@@ -35,6 +35,8 @@ PLAINLY = 0.35
 """With so large a share a section on a grave subject is offered to somebody who has not named it in our words."""
 LEAST_LIKE = 0.2
 """What shares less with a section by words is not quoted: among few sections one always leads."""
+MAY_BE_SERVICE = 0.7
+"""What is so much as like the service as like any section may be about it: such questions stand among those that are offered."""
 FURTHER = 3
 """So many further questions stand below an answer."""
 
@@ -136,10 +138,10 @@ class Guide:
         by_words, _ = self.search(language).centroids.likeness(message)
         return float(by_words.max(initial=0.0))
 
-    def is_about_service(self, message: str, language: str) -> bool:
-        """Whether a message is more like a question about the service than like any section."""
+    def is_about_service(self, message: str, language: str, least: float = 1.0) -> bool:
+        """Whether a message is more like a question about the service than like any section; `least`: so much as like."""
         _, best = self.service.here(language).nearest(message)[0]
-        return best > self.likeness(message, language)
+        return best > least * self.likeness(message, language)
 
     def offers(self, hits: Sequence[SectionHit], language: str, most: int = OFFERED) -> tuple[Offer, ...]:
         """The questions that stand for sections, each once."""

@@ -50,12 +50,12 @@ LEAST_LIKE = 0.12
 PARTS = 6
 """So many sentences of a message are read one by one."""
 WEIGHTS: Mapping[str, float] = {
-    "base": -2.76,
-    "best": -3.01,
-    "lead": 18.91,
-    "ahead": 5.43,
-    "kind": 0.89,
-    "short": 0.18,
+    "base": -2.58,
+    "best": -4.96,
+    "lead": 19.62,
+    "ahead": 7.62,
+    "kind": 0.85,
+    "short": -0.33,
 }
 
 
@@ -79,7 +79,7 @@ class ServiceAnswers:
         texts = [
             LabelledText(label=number, text=line)
             for number, subject in enumerate(self.subjects)
-            for line in self.lines[subject]
+            for line in (*self.lines[subject], *filter(None, (self.offers.get(subject),)))
         ]
         return Centroids.build(texts, len(self.subjects), language=snowball(self.language))
 

@@ -75,6 +75,7 @@ def values(one: PromptTemplate, outside: str) -> dict[str, Any]:
         "summary": outside,
         "notes": [outside],
         "excerpt": False,
+        "sections": [{"id": "about", "heading": outside, "text": outside}],
     }
     every: dict[str, Any] = {
         "statements": [{"id": "S1", "statement": "s", "advice": "a"}],
@@ -84,6 +85,8 @@ def values(one: PromptTemplate, outside: str) -> dict[str, Any]:
         "count": 4,
         "handoffs": [{"to": "sleep", "name": "n", "when": "w", "terms": ()}],
         "index": outside,
+        "language": "de",
+        "glossary": outside,
         "whole": [source],
         "max_words": 180,
         "sources": [source],
@@ -200,7 +203,7 @@ def test_neutralised_text_opens_no_tag(attack: str) -> None:
 def test_every_shipped_variable_that_is_not_ours_is_guarded(name: str) -> None:
     """What people and models write is `outside` and what sources hold is `source` in every shipped prompt."""
     outside = {"message", "reply", "earlier", "sentences", "reminders", "objection", "objections"}
-    knowledge = {"sources", "whole", "index", "intents"}
+    knowledge = {"sources", "whole", "index", "intents", "glossary"}
     for variable, kind in SHIPPED.get(name).head.variables.items():
         assert kind == ("outside" if variable in outside else "source" if variable in knowledge else "trusted")
 
@@ -237,6 +240,7 @@ def test_static_text_comes_first(name: str) -> None:
     turn = {
         "sources",
         "source_ids",
+        "glossary",
         "reminders",
         "message",
         "reply",

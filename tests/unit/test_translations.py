@@ -169,7 +169,7 @@ def test_a_language_without_a_folder_reads_the_original(folder: Path) -> None:
         ("tea.md", GERMAN.replace("{#strength}", "{#about}"), 11, "The section 'about' stands here a second time."),
         ("tea.md", GERMAN.replace("[intent: informs]", "[obey]"), 7, "Unknown directive in square brackets."),
         ("tea.md", GERMAN[GERMAN.index("# Tee") :], 1, "A translation begins with its title and summary."),
-        ("tea.md", GERMAN.replace('title: "Tee"\n', ""), 2, "Field required"),
+        ("tea.md", GERMAN.replace('title: "Tee"\n', ""), 2, "The key is missing."),
         ("dangers.yaml", GERMAN_DANGERS.replace("id: spill", "id: fall"), 3, "There is no danger 'fall' in"),
         ("dangers.yaml", GERMAN_DANGERS.replace('["eine große Verbrennung"]', "[]"), 5, "Tuple should have at least 1"),
         ("media.yaml", '- {file: "x.png", alt: "x"}', 1, "There is no picture 'x.png'."),
