@@ -36,8 +36,9 @@ class Bot(Protocol):
         ...
 
 
-async def serve(application: Application, say: Callable[[str], None]) -> None:
-    """Run what is configured. Raises CafiError for what an operator has to mend first."""
+async def serve(application: Application, say: Callable[[str], None], *, api_alone: bool = False) -> None:
+    """Run what is configured, or the endpoint for other programs alone. Raises CafiError for what an operator has to mend
+    first."""
     privately()
     set_up_log(application.settings.log_level)
     without_core_dumps()
@@ -46,7 +47,7 @@ async def serve(application: Application, say: Callable[[str], None]) -> None:
         chats.alone()
         settle(application.engine)
         await chats.begin()
-        bots = begun(chats)
+        bots = [endpoint(chats)] if api_alone else begun(chats)
         await _until_stopped(bots, chats, say)
 
 
@@ -66,6 +67,8 @@ def begun(chats: Chats) -> list[Bot]:
         from bots.discord import moderated_bot
 
         bots.append(moderated_bot(chats))
+    if settings.api.keys:
+        bots.append(endpoint(chats))
     if not bots:
         raise ConfigurationError(
             "Nothing is configured to run.",
@@ -73,6 +76,19 @@ def begun(chats: Chats) -> list[Bot]:
             remedy="Switch the web page on, or set a platform's token.",
         )
     return bots
+
+
+def endpoint(chats: Chats) -> Bot:
+    """The endpoint for other programs; raises ConfigurationError where it has no key."""
+    from bots.api import api
+
+    if not chats.application.settings.api.keys:
+        raise ConfigurationError(
+            "The endpoint has no key, so nobody could use it.",
+            key="api.keys",
+            remedy="Set CAFI_API__KEYS='[\"…\"]' (`openssl rand -hex 32` makes one).",
+        )
+    return api(chats)
 
 
 async def _until_stopped(bots: list[Bot], chats: Chats, say: Callable[[str], None]) -> None:

@@ -11,6 +11,7 @@ from typing import Any, Literal
 from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, SettingsError
 
+from adapters.api_adapter.settings import ApiSettings
 from adapters.web_adapter.settings import WebSettings
 from bots.paths import data_root
 from engine import Budget, ConfigurationError, ModelSettings, Strict, line_of, parse_yaml, read_text
@@ -281,6 +282,7 @@ class CafiSettings(BaseSettings):
     telegram: TelegramSettings = TelegramSettings()
     web: WebSettings = WebSettings()
     discord: DiscordSettings = DiscordSettings()
+    api: ApiSettings = ApiSettings()
     terminal: TerminalSettings = TerminalSettings()
     moderation: ModerationSettings = ModerationSettings()
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(

@@ -80,7 +80,7 @@ if TYPE_CHECKING:
     from engine.knowledge.reference import Reference
     from engine.knowledge.section import Audience, Section, Stretch, stretches
     from engine.knowledge.sheet import Sheet, sheet_of
-    from engine.knowledge.source import Passage, Source, assemble
+    from engine.knowledge.source import Passage, Source, assemble, plain_source
     from engine.knowledge.translations import FOLDER as TRANSLATIONS
     from engine.knowledge.translations import WHOLE as WHOLE_TRANSLATION
     from engine.knowledge.translations import Translation, danger_hash, read_translation, read_translations
@@ -414,6 +414,7 @@ __all__ = [
     "parse_directive",
     "parse_yaml",
     "picture_kind",
+    "plain_source",
     "private_sentences",
     "question_languages",
     "questions_file",

@@ -88,6 +88,18 @@ _SHORTEST = 5  # words from which a sentence can be somebody else's
 _COPIED = 0.9
 _MYTH = re.compile(r"\bm(?:yth|ythe|itos?|yte[rn]?)\b|\bmyths\b|\bmythen\b")
 
+_ALTERING = (
+    "stop|quit|skip|double|halve|drop|ditch|leave out|throw away|come off|cut down|reduce|increase|raise|lower|restart"
+)
+_CHANGE = re.compile(
+    rf"^(?:(?:please|just|simply|then|so|yes|ok|okay)[, ]+)*(?:{_ALTERING})\b"
+    r"|\byou (?:should|can|could|may|must|might|need to|have to|ought to|are free to)(?: just| simply| safely| now| also)* "
+    rf"(?:{_ALTERING})\b"
+)
+_WITH_SOMEBODY = re.compile(
+    r"\b(?:doctor|prescriber|psychiatrist|nurse|pharmacist|team|clinic|together|agreed?|if|unless|when|how)\b"
+)
+
 _QUOTED = re.compile(r"[“„«\"]([^“”„«»\"\n]{12,400})[”“»\"]")
 _SAID_THERE = re.compile(
     r"\b(?:sources?|manual|guidelines?|the (?:text|page)|according to|quellen?|laut|leitlinien?|fuentes?|segun|guia"
@@ -260,6 +272,14 @@ def _turned(mine: _BareSentence, theirs: _BareSentence) -> bool | None:
         if frozenset((*mine.bare[left:right], *theirs.bare[start:end])) in _OPPOSITES and end - start == 1:
             return True
     return many != sum(theirs.denials) if matcher.ratio() >= _COPIED else None
+
+
+def changes_treatment(sentence: str) -> bool:
+    """Whether a sentence tells or allows somebody to stop, skip or change a treatment by themselves. English only."""
+    folded = fold(sentence)
+    if _WITH_SOMEBODY.search(folded) or not _NEGATORS.isdisjoint(_spelt_out(words(folded))):
+        return False
+    return _CHANGE.search(folded) is not None
 
 
 def false_quotations(reply: str, known: Iterable[str]) -> Iterator[str]:

@@ -306,20 +306,26 @@ class StageRecord:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Judgement:
-    """What was said of a reply outside a turn. Where a check by code has failed, no judge was asked."""
+    """What was said of a reply outside a turn. Where a check by code has failed, no judge was asked.
+
+    `refined`: what the refiner made of a rejected reply, where it was asked for and the judges then let it pass.
+    """
 
     failed_checks: tuple[str, ...] = ()
     stages: tuple[StageRecord, ...] = ()
+    refined: Draft | None = None
+    usage: Usage = field(default_factory=lambda: Usage())
 
     @property
     def decision(self) -> Decision:
-        """That of the last step; REJECT where a check has failed or nobody has judged."""
+        """That of the last step about the reply itself; REJECT where a check has failed or nobody has judged."""
         return worst(verdict.decision for verdict in self.verdicts)
 
     @property
     def verdicts(self) -> tuple[Verdict, ...]:
-        """Those of the last step, which decides."""
-        return self.stages[-1].verdicts if self.stages else ()
+        """Those of the last step about the reply itself, which decides."""
+        own = [one for one in self.stages if one.stage in {Stage.PRELIMINARY, Stage.CHIEF}]
+        return own[-1].verdicts if own else ()
 
 
 class Outcome(StrEnum):

@@ -17,6 +17,7 @@ from bots.cli.telegram import telegram_app
 from bots.evaluating.commands import eval_app
 from bots.options import FAILED, AgentsOption, Config, Json, Kb, application, failing_calmly, print_json
 from bots.process import starting
+from engine import Decision
 
 starting()
 app = typer.Typer(
@@ -46,6 +47,53 @@ def run(config: Config = None, kb: Kb = None, agents: AgentsOption = None) -> No
         from bots.runner import serve
 
         asyncio.run(serve(built, typer.echo))
+
+
+@app.command()
+def serve(config: Config = None, kb: Kb = None, agents: AgentsOption = None) -> None:
+    """Serve the OpenAI-compatible endpoint alone: /v1/chat/completions, /v1/judgements, /v1/models; needs `api.keys`.
+
+    Example: cafi serve --agents builtin
+    """
+    with failing_calmly():
+        built = application(config, kb, agents)
+        from bots.runner import serve
+
+        asyncio.run(serve(built, typer.echo, api_alone=True))
+
+
+@app.command()
+def judge(
+    reply: Annotated[str, typer.Argument(help="A reply, whoever wrote it.")],
+    message: Annotated[str, typer.Option("--message", help="What it answers.", metavar="TEXT")],
+    source: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A source that it cites: an id, or a text file. Several times for several.", metavar="ID|FILE"
+        ),
+    ] = None,
+    refine: Annotated[bool, typer.Option("--refine", help="Mend it where it is rejected.")] = False,
+    config: Config = None,
+    kb: Kb = None,
+    agents: AgentsOption = None,
+    as_json: Json = False,
+) -> None:
+    """Put one reply before the checks and the judges; exit 1 when it is rejected.
+
+    Example: cafi judge "Clozapine can lower white blood cells." --message "why blood tests" --source clozapine
+    """
+    from bots.cli.judgements import judged_lines, judgement_of
+
+    with failing_calmly():
+        found = asyncio.run(judgement_of(application(config, kb, agents), reply, message, source or (), refine=refine))
+        if as_json:
+            from adapters.api_adapter.answers import judged
+
+            print_json(judged(found))
+        else:
+            typer.echo("\n".join(judged_lines(found)))
+        if found.decision is Decision.REJECT:
+            raise typer.Exit(FAILED)
 
 
 @app.command()

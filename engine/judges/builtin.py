@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from engine.departures import NUMBER_WORDS, foreign_quantities, quantities, turned_sentences
+from engine.departures import NUMBER_WORDS, changes_treatment, foreign_quantities, quantities, turned_sentences
 from engine.judges.claims import JudgePhrases, ReadReply, ReadSentence, SentencePurpose, content_count, read
 from engine.judges.protocol import ROLE_AND_TONE, SOURCE_FIDELITY, UNSUPPORTED_CLAIMS, Case
 from engine.judges.support import SourceIndex
@@ -128,6 +128,10 @@ class BuiltinRoleAndTone:
         told = [one.sentence.text for one in reading.sentences if SentencePurpose.DIRECTIVE in one.purposes]
         if told:
             return self._against(told, Decision.REJECT, "It holds words that are not for a reader.")
+        changing = [one for one in case.risky if changes_treatment(one) and not index.quotes(one)]
+        if changing:
+            reason = f"Your sentence {_short(changing[0])} tells somebody to change a treatment by themselves."
+            return self._against(changing, Decision.REJECT, reason)
         if offending := self.head.offending([one.sentence.text for one in own]):
             reason = f"Your sentence {_short(offending[0])} is not the plain, calm word of an information service."
             return self._against(offending, Decision.REJECT, reason)

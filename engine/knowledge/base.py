@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import textwrap
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -138,6 +138,10 @@ class KnowledgeBase:
     def get(self, source_id: str) -> Source | None:
         """The source of an id, or None."""
         return self.sources.get(source_id)
+
+    def only(self, sources: Iterable[Source]) -> KnowledgeBase:
+        """The same with other sources in place of its own, and without pictures."""
+        return replace(self, sources={one.id: one for one in sources}, media={}, _editions={})
 
     def pick(self, ids: Iterable[str]) -> tuple[Source, ...]:
         """The sources of those ids that exist, in the order given, each once."""

@@ -194,6 +194,13 @@ def assemble(
     )
 
 
+def plain_source(name: str, title: str, text: str) -> Source:
+    """A source of somebody else's text, all of which is words for readers: no front matter, no directive, no file."""
+    head = FrontMatter(id=name, title=title, summary=(title,))
+    words = text.translate(str.maketrans("[]", "()"))
+    return assemble(Path(name), head, words, offset=0, foreign=True)[0]
+
+
 def _head(path: Path, text: str) -> FrontMatter:
     head = parse_yaml(text, FrontMatter, path=path, error=KnowledgeBaseError, line_offset=1)
     if head.id != path.stem:

@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import Collection, Coroutine, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from engine.agent.passages import already_shown
@@ -28,6 +29,7 @@ from engine.turn.conversation import remember
 from engine.turn.filter import WHOLE, Filter, Filtered, FilterPlan
 from engine.turn.team import Assistant, Team
 from engine.types import (
+    Basis,
     Conversation,
     Danger,
     DangerAnswer,
@@ -77,6 +79,12 @@ class Engine:
         chosen = self.assistants[assistant or self.default]
         welcome = Message(role=Role.ASSISTANT, content=chosen.settings.welcome.strip())
         return Conversation(assistant=chosen.settings.id, messages=(welcome,))
+
+    def resumed(self, earlier: Iterable[Message], assistant: str | None = None) -> Conversation:
+        """A conversation of messages that somebody else has kept, with what was told of danger in it."""
+        begun, said = self.start(assistant), tuple(earlier)
+        with one_turn():
+            return replace(begun, messages=(*begun.messages, *said), danger=_danger_after(said, self.fast_layers))
 
     def assess_now(self, conversation: Conversation, message: str) -> Urgency:
         """What the fast layers see in a message, in milliseconds and without a model."""
@@ -285,25 +293,40 @@ class Engine:
         earlier: tuple[Message, ...] = (),
         delusional_framing: bool = False,
         in_context: tuple[str, ...] | None = None,
+        sources: tuple[Source, ...] = (),
         teams: tuple[Team, ...] = (),
         budget: Budget | None = None,
+        refine: bool = False,
     ) -> Judgement:
-        """What the checks and the judges say of a reply to a message, whoever wrote it; nothing is refined or remembered.
+        """What the checks and the judges say of a reply to a message, whoever wrote it; nothing is remembered.
 
-        A reply given as text cites nothing. `in_context`: the ids of the sources its author was shown, the cited ones where
-        nobody knows. `teams`: who judges in place of the assistant's own; the first whose judges can work decides. Raises
-        KeyError for an assistant that is not there.
+        A reply given as text cites `sources`, which stand in place of the assistant's own; nothing where there are none.
+        `refine`: the refiner mends a rejected reply, and the judges read it once more. `in_context`: the ids of the
+        sources its author was shown, the cited ones where nobody knows. `teams`: who judges in place of the
+        assistant's own; the first whose judges can work decides. Raises KeyError for an assistant that is not there.
         """
-        work, draft = self.filter(assistant), Draft(reply=draft) if isinstance(draft, str) else draft
+        work, ledger = self.filter(assistant), Ledger(budget=budget or self.budget)
+        if sources:
+            work = replace(work, assistant=replace(work.assistant, knowledge=work.assistant.knowledge.only(sources)))
+        if isinstance(draft, str):
+            cited = tuple(one.id for one in sources)
+            draft = Draft(reply=draft, citations=cited, basis=Basis.SOURCE if cited else Basis.GENERAL)
         if failed := work.failed(draft, message, draft.citations if in_context is None else in_context):
             return Judgement(failed_checks=failed)
         case = work.case(draft, message, earlier=earlier, delusional_framing=delusional_framing)
         stages: tuple[StageRecord, ...] = ()
+        refined: Draft | None = None
         for team in teams or work.assistant.teams:
-            stages = await work.judged(case, team, Ledger(budget=budget or self.budget))
+            if refine:
+                recheck = partial(work.failed, message=message, in_context=draft.citations, earlier=earlier)
+                filtered = await work.run(case, team, recheck, ledger)
+                stages = filtered.stages
+                refined = filtered.draft if filtered.outcome is Outcome.REFINED else None
+            else:
+                stages = await work.judged(case, team, ledger)
             if stages and not stages[-1].broken:
                 break
-        return Judgement(stages=stages)
+        return Judgement(stages=stages, refined=refined, usage=ledger.usage(self.prices))
 
     async def draft_about(self, source: Source, question: str, *, assistant: str | None = None) -> Draft | None:
         """What a language model makes of one source, if checks and judges let it pass; None where there is no such draft.

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from engine import (
     DANGERS_FILE,
+    MEDIA_LIST,
     TRANSLATIONS,
     WHOLE_TRANSLATION,
     DangerEntry,
@@ -66,6 +67,10 @@ def _language(base: KnowledgeBase, language: str, limits: LintLimits) -> Iterato
             problem = f"The source {source.id!r} is not translated."
             yield _finding("missing", Severity.WARNING, path, 1, problem, "Until then it is shown in its own language.")
     yield from _dangers(base, edition, folder / DANGERS_FILE)
+    for name, medium in base.media.items():
+        if edition.media[name].alt == medium.alt:
+            problem = f"The words for the picture {name!r} are not translated."
+            yield _finding("missing", Severity.WARNING, folder / MEDIA_LIST.name, 1, problem)
 
 
 def _source(source: Source, translation: Translation, limits: LintLimits, language: str) -> Iterator[LintFinding]:

@@ -1,0 +1,1 @@
+"""The filter for other programs: an OpenAI-compatible endpoint and judgements of replies, for whoever holds a key."""
