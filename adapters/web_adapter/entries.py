@@ -218,7 +218,7 @@ def _citations(assistant: str, knowledge: KnowledgeBase, ids: Iterable[str], sai
         passages = nearest(source, said, 1) if source.passages else ()
         anchor = f"#p{passages[0].index + 1}" if passages else ""
         path = source_path(assistant, source.id)
-        spoken = f"?lang={quote(knowledge.language)}"
+        spoken = f"?lang={quote(knowledge.language)}" if len(knowledge.languages) > 1 else ""
         yield Cited(path=path + spoken + anchor, title=source.title, lang=knowledge.language)
 
 

@@ -108,7 +108,9 @@ class KnowledgeBase:
     def languages(self) -> tuple[str, ...]:
         """Its own language first, then those that it has translations or lay questions in."""
         return tuple(
-            dict.fromkeys((self.language, *translated_languages(self.folder), *question_languages(self.folder)))
+            dict.fromkeys(
+                (self.language, *self._editions, *translated_languages(self.folder), *question_languages(self.folder))
+            )
         )
 
     def edition(self, language: str) -> KnowledgeBase:
@@ -215,7 +217,14 @@ def scan_edition(base: KnowledgeBase, language: str) -> tuple[KnowledgeBase, lis
     sources = {name: translated(one, found.get(name), dangers) for name, one in base.sources.items()}
     said = base.manifest.in_languages.get(language)
     manifest = base.manifest.model_copy(update={"language": language} | ({} if said is None else said.model_dump()))
-    edition = KnowledgeBase(folder=base.folder, manifest=manifest, sources=sources, media=media, dangers=dangers)
+    edition = KnowledgeBase(
+        folder=base.folder,
+        manifest=manifest,
+        sources=sources,
+        media=media,
+        dangers=dangers,
+        _editions={base.language: base},
+    )
     return edition, [*problems, *faults, *wrong]
 
 

@@ -153,6 +153,39 @@ async def test_directives_of_a_source_are_not_shown(tmp_path: Path) -> None:
         assert "<html" not in part.text and 'class="title" tabindex="-1"' in part.text
 
 
+VOICES_IN_GERMAN = """---
+title: "Stimmen hören"
+summary: ["was Stimmen sind", "Halluzinationen"]
+---
+Stimmen sind Laute, die andere nicht hören.
+"""
+
+
+async def test_a_source_is_read_in_the_language_of_the_answer_that_cites_it(tmp_path: Path) -> None:
+    """A German answer cites and opens the German text, whatever the page's language; lists and search are in that of the page."""
+    folder = knowledge_folder(tmp_path / "kb")
+    translated = folder / "translations" / "de" / "voices.md"
+    translated.parent.mkdir(parents=True)
+    translated.write_text(VOICES_IN_GERMAN, encoding="utf-8")
+    asked = folder / "questions" / "de" / "voices.md"
+    asked.parent.mkdir(parents=True)
+    asked.write_text(
+        "# Stimmen hören\n## lead\n- warum höre ich stimmen, die andere nicht hören\n- stimmen im kopf, laute die keiner hört\n",
+        encoding="utf-8",
+    )
+    async with running(tmp_path) as bot, Browser(bot.address) as anna:
+        await anna.begin()
+        await anna.ask("warum höre ich stimmen, die andere nicht hören?")
+        assert 'href="/sources/schizophrenia/voices?lang=de#p1" lang="de">Stimmen hören</a>' in anna.main
+        await anna.get("/sources/schizophrenia/voices?lang=de")
+        assert "Laute, die andere nicht hören" in anna.words and '<article class="source" lang="de">' in anna.main
+        await anna.get("/sources/schizophrenia/voices?lang=xx")
+        assert "sounds that others do not hear" in anna.words
+    async with running(tmp_path) as bot, Browser(bot.address, **{"Accept-Language": "de"}) as anna:
+        await anna.get("/sources")
+        assert "Stimmen hören" in anna.words and "Sleep" in anna.words
+
+
 DANGER = """words: {emergency: "Get help now:", same_day: "Today:", this_week: "Soon:", say: "Say:"}
 dangers:
   - id: fit

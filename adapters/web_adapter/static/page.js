@@ -152,7 +152,7 @@
     event.preventDefault();
     const place = new URL(link.href);
     try {
-      const answer = await fetch(place.pathname + "?beside=1");
+      const answer = await fetch(place.pathname + (place.search ? place.search + "&" : "?") + "beside=1");
       if (!answer.ok) throw new Error(String(answer.status));
       at("passage").replaceChildren(...parsed(await answer.text()).body.children);
     } catch { location.assign(link.href); return; }
