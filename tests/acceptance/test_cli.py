@@ -438,8 +438,8 @@ def test_eval_retrieval_measures_sections_where_rows_name_them(tmp_path: Path) -
     row = {"id": "1", "question": FAULT, "relevant": ["causes"], "section": "causes#about", "kind": "lay"}
     file = rows(tmp_path / "q.jsonl", row, {**row, "id": "2", "section": ""})
     sections = document("eval", "retrieval", "--questions", file)["sections"]
-    shares = {"right_at_1", "right_at_4", "sure", "offered", "declined"}
-    assert set(sections) == {"n", "reliability"} | shares
+    shares = {"right_at_1", "right_at_3", "right_at_4", "sure", "offered", "declined"}
+    assert set(sections) == {"n", "reliability", "out_of_scope"} | shares
     assert set(sections["sure"]) == {"share", "right"}
     assert [set(one) for one in sections["reliability"]] == [{"n", "stated", "came"}]
     assert sections["n"] == 1
