@@ -25,4 +25,5 @@ def api(chats: Chats) -> ApiBot:
         engine=application.engine,
         spending=chats.spending,
         places=application.places,
+        counts=chats.counts,
     )

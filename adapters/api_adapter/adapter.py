@@ -28,10 +28,13 @@ from adapters.api_adapter import answers
 from adapters.api_adapter.forms import ApiFault, ChatForm, GivenSource, JudgementForm, asked_of, fault_of
 from adapters.api_adapter.settings import ApiSettings
 from adapters.conversation.daily_budget import DailyBudget
+from adapters.storage.urgent_counts import UrgentCounts
 from adapters.web_adapter.server import Connections, HttpServer
 from engine import Assistant, Engine, Source, plain_source
 
 FormT = TypeVar("FormT", bound=BaseModel)
+PLATFORM = "api"
+"""What referrals are counted under."""
 OWN_NAME = "cafi"
 """The default assistant, as a model."""
 A_MINUTE = 60.0
@@ -74,6 +77,7 @@ class ApiBot:
     engine: Engine
     spending: DailyBudget = field(default_factory=DailyBudget)
     places: asyncio.Semaphore | None = None
+    counts: UrgentCounts = field(default_factory=UrgentCounts)
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
     started: asyncio.Event = field(default_factory=asyncio.Event)
     address: str = ""
@@ -185,6 +189,8 @@ class ApiBot:
         async with self._place(built_in=quoting):
             turn = await self.engine.respond(conversation, text, built_in=quoting)
         await self.spending.add(turn.usage)
+        if turn.help.replaces:
+            self.counts.add(PLATFORM)
         if not form.stream:
             return JSONResponse(answers.completion(turn, form.model, assistant))
         usage = form.stream_options is not None and form.stream_options.include_usage

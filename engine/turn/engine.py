@@ -137,7 +137,8 @@ class Engine:
         `live`: what is true where the person writes, of questions about the service.
         `said_safe`: the person has said that the message was a question and they are safe. It is then answered, with the
         contacts below. `built_in`: no language model is asked. `seen`: what `assess_now` has found in this message, so that
-        it is not read twice. `referral`: for this person's country and language.
+        it is not read twice. `referral`: for this person's country and language; the operator's country and the message's
+        language where none is given.
         """
         with one_turn():
             return await self._respond(
@@ -145,7 +146,7 @@ class Engine:
                 message,
                 wish,
                 seen,
-                referral or self.referrals.choose(),
+                referral,
                 section=section,
                 language=language,
                 usual=usual,
@@ -160,7 +161,7 @@ class Engine:
         message: str,
         wish: Wish,
         seen: Urgency | None,
-        referral: Referral,
+        referral: Referral | None,
         *,
         section: tuple[str, str] | None,
         language: str | None,
@@ -175,6 +176,7 @@ class Engine:
         said = cleaned.text if wish is Wish.ANSWER else ""
         language = language or self.detector.of(said, conversation.messages, usual)
         assistant = assistant.speaking(language)
+        referral = referral or self.referrals.choose(None, language)
         text = said if wish is Wish.ANSWER else assistant.texts.wishes[wish.value]
         if wish is Wish.ANSWER and cleaned.wordless:
             words = assistant.texts.wordless if cleaned.text else assistant.texts.empty

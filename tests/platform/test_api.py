@@ -80,11 +80,16 @@ async def test_it_remembers_nothing_and_reads_what_is_sent_along() -> None:
 
 
 async def test_the_referral_comes_first() -> None:
-    """Explicit danger is answered with the crisis referral, whatever the program asked for."""
-    async with served() as (_, client):
+    """Explicit danger is answered with the crisis referral in the message's language, and counted, whatever was asked for."""
+    async with served() as (bot, client):
         answer = await client.chat.completions.create(model="cafi", messages=said("I want to kill myself now"))
         assert answer.model_extra["cafi"]["help"] == "referral"  # type: ignore[index]
         assert "112" in str(answer.choices[0].message.content)
+        french = await client.chat.completions.create(
+            model="cafi", messages=said("je veux me tuer ce soir, je n'en peux plus")
+        )
+        assert "Appelez" in str(french.choices[0].message.content)
+        assert sum(bot.counts.take_unsaved().values()) == 2
 
 
 async def test_a_stream_is_the_judged_answer_in_pieces() -> None:

@@ -285,10 +285,11 @@ def calls(tree: ast.AST, name: str) -> int:
 
 
 def test_only_the_turns_of_a_chat_ask_the_engine_for_a_turn() -> None:
-    """No adapter and no command goes past the place where referrals are chosen and counted."""
+    """No adapter and no command goes past the place where referrals are chosen and counted; the endpoint, which has no chats,
+    counts them itself (platform/test_api.py)."""
     for folder in ("adapters", "bots"):
         for path in (ROOT / folder).rglob("*.py"):
-            if path.name != "turns.py":
+            if path.name != "turns.py" and path.parent.name != "api_adapter":
                 assert calls(ast.parse(path.read_text(encoding="utf-8")), "respond") == 0, path
 
 
