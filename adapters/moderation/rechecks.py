@@ -58,7 +58,7 @@ class Recheck:
             return (_NO_ASSISTANT,)
         if reasons := self.failed(assistant, draft, asked):
             return reasons
-        cited = assistant.knowledge.pick(draft.citations)
+        cited = self.engine.filter(assistant_id, draft.reply).assistant.knowledge.pick(draft.citations)
         known = (former, *(text for one in cited for text in (one.title, one.text, *one.summary)))
         if any(not any(one in text for text in known) for one in naming(draft.reply)):
             return ("It holds a link, an address, a name or a number that the former text does not have.",)
@@ -102,7 +102,7 @@ class Recheck:
 
     def failed(self, assistant: Assistant, draft: Draft, asked: str) -> tuple[str, ...]:
         """The checks by code that a draft fails."""
-        return self.engine.filter(assistant.settings.id).failed(draft, asked, draft.citations)
+        return self.engine.filter(assistant.settings.id, draft.reply).failed(draft, asked, draft.citations)
 
 
 def _said(verdicts: Sequence[Verdict], *, strictly: bool = False) -> tuple[str, ...]:

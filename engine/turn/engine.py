@@ -281,9 +281,13 @@ class Engine:
         danger = after(before, Help.REFERRAL, told, "")
         return replace(turn, help=Help.REFERRAL, conversation=replace(turn.conversation, danger=danger))
 
-    def filter(self, assistant: str | None = None) -> Filter:
-        """What drafts of an assistant pass; for who asks for one part of it. Raises KeyError for an unknown assistant."""
+    def filter(self, assistant: str | None = None, reply: str = "") -> Filter:
+        """What drafts of an assistant pass; for who asks for one part of it. Raises KeyError for an unknown assistant.
+
+        `reply`: one whose language says in which the sources are read.
+        """
         chosen = self.assistants[assistant or self.default]
+        chosen = chosen.speaking(self.detector.of(reply)) if reply else chosen
         return Filter(assistant=chosen, stakes=self.stakes, plan=self.plan)
 
     async def judge(
@@ -302,12 +306,14 @@ class Engine:
     ) -> Judgement:
         """What the checks and the judges say of a reply to a message, whoever wrote it; nothing is remembered.
 
+        Sources that it cites are read in the reply's language, where they are translated.
         A reply given as text cites `sources`, which stand in place of the assistant's own; nothing where there are none.
         `refine`: the refiner mends a rejected reply, and the judges read it once more. `in_context`: the ids of the
         sources its author was shown, the cited ones where nobody knows. `teams`: who judges in place of the
         assistant's own; the first whose judges can work decides. Raises KeyError for an assistant that is not there.
         """
-        work, ledger = self.filter(assistant), Ledger(budget=budget or self.budget)
+        said = draft if isinstance(draft, str) else draft.reply
+        work, ledger = self.filter(assistant, said), Ledger(budget=budget or self.budget)
         if sources:
             work = replace(work, assistant=replace(work.assistant, knowledge=work.assistant.knowledge.only(sources)))
         if isinstance(draft, str):

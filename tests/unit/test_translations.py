@@ -20,6 +20,7 @@ from engine.models.prompted_model import PromptedModel
 from engine.models.protocol import Prompt
 from engine.models.scripted import ScriptedModel
 from engine.settings import Budget
+from engine.types import Basis, Decision, Draft
 from kb_tools.lint.finding import LintFinding, Severity
 from kb_tools.lint.lint import lint
 from kb_tools.pictures import drawings, translated_drawing, words_of
@@ -430,3 +431,16 @@ def test_the_chat_keeps_its_language_where_a_message_does_not_show_one(
     assert asyncio.run(engine.respond(engine.start(), message, usual=chat)).language == chat
     english = asyncio.run(engine.respond(engine.start(), "can I drink alcohol with my medicine?", usual=chat))
     assert english.language == "en"
+
+
+@pytest.mark.parametrize(
+    ("reply", "accepted"),
+    [("", True), ("Clozapin ist ein Vitamin aus Zitronen, das Seeleute auf langen Reisen gegen Skorbut essen.", False)],
+)
+def test_a_reply_is_judged_by_the_source_in_its_language(running: Application, reply: str, accepted: bool) -> None:
+    """A German reply that cites a source is compared with the German text of it, without a model too."""
+    engine = running.engine
+    source = engine.assistants["schizophrenia"].speaking("de").knowledge.sources["clozapine"]
+    draft = Draft(reply=reply or source.passages[0].text, citations=("clozapine",), basis=Basis.SOURCE)
+    found = asyncio.run(engine.judge(draft, "was ist clozapin"))
+    assert (found.decision is Decision.ACCEPT) == accepted
