@@ -359,6 +359,8 @@ class Application(Parts):
         )
         teams: tuple[Team, ...] = (replace(builtin, reflections=reflections),)
         if self.chat_model is not None:
+            if knowledge is original:
+                on_demand.built()  # with a model every first message needs it, and nobody is to wait for that
             llm = self._llm_team(self.chat_model, settings, knowledge, ranking, rules, texts)
             asking = self._llm_reflections(self.chat_model, settings, ranking, phrases)
             teams = (replace(llm, reflections=asking), *teams)
