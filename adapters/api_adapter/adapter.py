@@ -30,7 +30,7 @@ from adapters.api_adapter.settings import ApiSettings
 from adapters.conversation.daily_budget import DailyBudget
 from adapters.storage.urgent_counts import UrgentCounts
 from adapters.web_adapter.server import Connections, HttpServer
-from engine import Assistant, Engine, Source, plain_source
+from engine import Assistant, Engine, KnowledgeBase, Source, plain_source
 
 FormT = TypeVar("FormT", bound=BaseModel)
 PLATFORM = "api"
@@ -200,6 +200,7 @@ class ApiBot:
     async def _judge(self, request: Request) -> Response:
         form = await self._form(request, JudgementForm)
         assistant, quoting = self._assistant(form.model), self.spending.exhausted
+        knowledge = self.engine.filter(assistant.settings.id, form.reply).assistant.knowledge
         earlier, text = asked_of(form.messages)
         async with self._place(built_in=quoting):
             found = await self.engine.judge(
@@ -207,7 +208,7 @@ class ApiBot:
                 text,
                 assistant=assistant.settings.id,
                 earlier=earlier,
-                sources=tuple(_source(one, assistant) for one in form.sources),
+                sources=tuple(_source(one, knowledge) for one in form.sources),
                 teams=assistant.teams[-1:] if quoting else (),
                 refine=form.refine,
             )
@@ -228,10 +229,10 @@ class ApiBot:
         return JSONResponse(openapi(self.address))
 
 
-def _source(given: str | GivenSource, assistant: Assistant) -> Source:
+def _source(given: str | GivenSource, knowledge: KnowledgeBase) -> Source:
     if isinstance(given, GivenSource):
         return plain_source(given.id, given.title or given.id, given.text)
-    found = assistant.knowledge.get(given)
+    found = knowledge.get(given)
     if found is None:
         raise ApiFault(status=400, message="There is no such source.", code="source_not_found", param="sources")
     return found

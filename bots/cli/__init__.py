@@ -17,7 +17,6 @@ from bots.cli.telegram import telegram_app
 from bots.evaluating.commands import eval_app
 from bots.options import FAILED, AgentsOption, Config, Json, Kb, application, failing_calmly, print_json
 from bots.process import starting
-from engine import Decision
 
 starting()
 app = typer.Typer(
@@ -83,6 +82,7 @@ def judge(
     Example: cafi judge "Clozapine can lower white blood cells." --message "why blood tests" --source clozapine
     """
     from bots.cli.judgements import judged_lines, judgement_of
+    from engine import Decision
 
     with failing_calmly():
         found = asyncio.run(judgement_of(application(config, kb, agents), reply, message, source or (), refine=refine))

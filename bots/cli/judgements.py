@@ -15,7 +15,7 @@ async def judgement_of(
     """What is said of it. Raises ConfigurationError for a source that is neither an id nor a file."""
     async with application.closing:
         engine = application.engine
-        knowledge = engine.assistants[engine.default].knowledge
+        knowledge = engine.filter(reply=reply).assistant.knowledge
         given = tuple(_source(one, knowledge) for one in sources)
         return await engine.judge(reply, message, sources=given, refine=refine)
 

@@ -126,6 +126,15 @@ async def post(bot: ApiBot, path: str, body: bytes | dict[str, Any], key: str = 
         return response.status, await response.json()
 
 
+async def test_a_source_of_ours_is_read_in_the_language_of_the_reply() -> None:
+    """A German reply that cites a source by its id is compared with the German text of it."""
+    async with served() as (bot, _):
+        knowledge = bot.engine.assistants["schizophrenia"].speaking("de").knowledge
+        reply = knowledge.sources["clozapine"].passages[0].text
+        asked = {"messages": said("was ist das?"), "reply": reply, "sources": ["clozapine"], "refine": False}
+        assert (await post(bot, "/judgements", asked))[1]["decision"] == "ACCEPT"
+
+
 async def test_a_reply_is_judged_against_the_sources_that_it_cites() -> None:
     """A true reply is accepted, one that tells somebody to stop their medicine is rejected with its sentence; ours or theirs."""
     text = "Please do not stop clozapine suddenly, as symptoms can come back hard."
