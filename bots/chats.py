@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from sqlalchemy import Connection, func, select
@@ -26,9 +27,9 @@ from adapters.feedback.questions import Questions, read_questions
 from adapters.feedback.schedule import AskedDays
 from adapters.feedback.sinks import Forwarding, forwarding
 from adapters.storage.clock import WallClock
-from adapters.storage.database import Database, make_file
+from adapters.storage.database import Database
 from adapters.storage.keyring_file import InboxKey, from_texts, load, make_inbox_key, read_inbox_key, save
-from adapters.storage.lock import AdvisoryLock, DatabaseLock
+from adapters.storage.lock import alone
 from adapters.storage.pseudonyms import Naming
 from adapters.storage.referral_counts import ReferralCounts
 from adapters.storage.seal import Keyring, Secret
@@ -37,7 +38,10 @@ from adapters.storage.urgent_counts import UrgentCounts
 from adapters.storage.vault import Vault
 from bots.compose import Application
 from bots.parts import Parts
-from bots.secret_file import database_file, secret_file
+from bots.secret_file import secret_file
+
+if TYPE_CHECKING:
+    from adapters.storage.schema_version import Migrated
 
 _log = logging.getLogger("cafi.run")
 
@@ -53,22 +57,15 @@ class Chats(Parts):
     def database(self) -> Database:
         """The database; `migrate` brings its tables to the present version."""
         storage = self.application.settings.storage
-        database = Database(storage.url, busy_seconds=storage.busy_seconds)
+        database = Database(storage.url, busy_seconds=storage.busy_seconds, connections=storage.connections)
         self.application.closing.push_async_callback(database.aclose)
         return database
 
-    def migrate(self) -> None:
+    def migrate(self) -> Migrated:
         """Bring the tables to the present version; raises ConfigurationError where another CAFI runs with older ones."""
-        from adapters.storage.schema_version import migrate, outdated
+        from adapters.storage.schema_version import migrate
 
-        if not outdated(self.database):
-            return
-        release = None if self._held else self._lock()
-        try:
-            migrate(self.database)
-        finally:
-            if release is not None:
-                release()
+        return migrate(self.database, nullcontext if self._held else partial(alone, self.database))
 
     def alone(self) -> None:
         """Hold the database for this program alone, until the application closes; raises ConfigurationError.
@@ -76,18 +73,8 @@ class Chats(Parts):
         Two programs would answer every waiting message twice, and one would write the other's keys anew.
         """
         if not self._held:
-            self.application.closing.callback(self._lock())
+            self.application.closing.enter_context(alone(self.database))
             self._held = True
-
-    def _lock(self) -> Callable[[], None]:
-        """Hold the database; what lets go of it."""
-        file = database_file(self.application.settings)
-        if file is not None:
-            make_file(file)
-            return DatabaseLock(file).release
-        if self.database.sqlite:  # in memory: nobody else has it
-            return lambda: None
-        return AdvisoryLock(self.database).release
 
     @cached_property
     def clock(self) -> WallClock:

@@ -36,7 +36,7 @@ def file_apart(settings: CafiSettings) -> Path:
             remedy="Set it to a file that is not where the database is; docs/howto/telegram.md tells of systemd.",
         ) from error
     file = database_file(settings)
-    place = _url(settings).render_as_string(hide_password=True) if file is None else str(file.resolve())
+    place = _place(_url(settings)) if file is None else str(file.resolve())
     name = "cafi" if file is None else file.stem
     return base / "cafi" / f"{name}-{hashlib.sha256(place.encode()).hexdigest()[:8]}.json"
 
@@ -53,7 +53,14 @@ def is_beside(settings: CafiSettings) -> bool:
     return database is not None and file.exists() and file.resolve().parent == database.resolve().parent
 
 
-def _url(settings: CafiSettings) -> URL:
-    from sqlalchemy.engine import make_url  # a fifth of a second, which every command would pay
+def _place(url: URL) -> str:
+    """A server's database by what stays the same when its account, password or parameters change."""
+    from adapters.storage.postgresql import server_place
 
-    return make_url(settings.storage.url)
+    return str(url) if url.get_backend_name() == "sqlite" else server_place(url)
+
+
+def _url(settings: CafiSettings) -> URL:
+    from adapters.storage.database import address  # a fifth of a second, which every command would pay
+
+    return address(settings.storage.url)

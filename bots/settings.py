@@ -36,6 +36,9 @@ class StorageSettings(Strict):
             "the database with chats, waiting messages and counts: `sqlite:///FILE` or `postgresql+psycopg://…`"
         ),
     )
+    connections: int = Field(
+        default=8, ge=1, le=100, description="of one process to PostgreSQL, and three more for moments"
+    )
     busy_seconds: float = Field(default=10, ge=0, le=600, description="SQLite waits so long for another program's lock")
 
 

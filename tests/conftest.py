@@ -5,11 +5,17 @@ from __future__ import annotations
 import ipaddress
 import socket
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 import stamina
 import stamina.instrumentation
+
+from adapters.storage.database import Database
+from adapters.storage.schema_version import migrate
+from adapters.storage.tables import metadata
+from tests import postgres
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -120,3 +126,44 @@ def _retry_hooks() -> Iterator[None]:
     hooks = stamina.instrumentation.get_on_retry_hooks()
     yield
     stamina.instrumentation.set_on_retry_hooks(hooks)
+
+
+@pytest.fixture(scope="session")
+def postgresql() -> Iterator[postgres.PostgresServer]:
+    """A PostgreSQL server for all tests of this run; they are skipped where it is not installed."""
+    programs = postgres.binaries()
+    if programs is None:
+        pytest.skip(postgres.MISSING)
+    with postgres.running(programs) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def _migrated(postgresql: postgres.PostgresServer) -> str:
+    """The address of a PostgreSQL database with the present tables."""
+    postgresql.execute("CREATE DATABASE cafi")
+    url = postgresql.url("cafi")
+    database = Database(url)
+    migrate(database)
+    database.close()
+    return url
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """The address of an empty database, once of SQLite and once of PostgreSQL; the latter has its tables."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path}/cafi.db"
+    url: str = request.getfixturevalue("_migrated")
+    server: postgres.PostgresServer = request.getfixturevalue("postgresql")
+    server.execute(f"TRUNCATE {', '.join(metadata.tables)} RESTART IDENTITY", "cafi")
+    return url
+
+
+@pytest.fixture
+def database(database_url: str) -> Iterator[Database]:
+    """An empty database with the present tables, once of SQLite and once of PostgreSQL."""
+    made = Database(database_url)
+    migrate(made)
+    yield made
+    made.close()

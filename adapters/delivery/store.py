@@ -19,7 +19,7 @@ from adapters.storage.identity import ChatIdentity
 from adapters.storage.pseudonyms import Naming
 from adapters.storage.seal import Keyring, Seal
 from adapters.storage.tables import asked, chats, cursors, inbox, polls, secrets, spending
-from adapters.storage.upsert import upsert
+from adapters.storage.upsert import insert_new, upsert
 from engine import SealBroken, StaleState
 
 _STATE, _WAITING, _CURSOR = "state", "waiting", "cursor"
@@ -111,7 +111,7 @@ class ChatStore:
                 connection.execute(upsert(connection.dialect.name, cursors, noted))
             return rows
 
-        rows = await self.database.run(work)
+        rows = await self.database.run(work, in_order=True)
         return [Waiting(row=row, incoming=one) for row, one in zip(rows, arrived, strict=True)]
 
     async def cursor(self, name: str) -> int | None:
@@ -137,7 +137,8 @@ class ChatStore:
             for name, sealed in connection.execute(select(cursors.c.name, cursors.c.sealed)).all():
                 if sealed[:1] == _UNSEALED:
                     row = self._cursor_row(name, int.from_bytes(sealed[1:], "big"))
-                    connection.execute(upsert(connection.dialect.name, cursors, row))
+                    this = (cursors.c.name == name) & (cursors.c.sealed == sealed)
+                    connection.execute(update(cursors).where(this).values(row))
 
         await self.database.run(work)
 
@@ -192,19 +193,18 @@ class ChatStore:
             ).all()
         )
         by_key = {bytes(row.chat): row for row in rows}
+        # The version counts on from the row under the present key only: that is the one that is written.
+        version = by_key[keys[0]].version if keys[0] in by_key else 0
         for key in keys:
             row = by_key.get(key)
             if row is None or row.seen_hour + self.idle_hours < self.hour():
                 continue
-            # The version counts on from the row under the present key only: that is the one that is written.
-            version = row.version if key == keys[0] else 0
             try:
                 state = ChatState.from_json(chat.open(_STATE, row.sealed))
             except (SealBroken, ValueError, KeyError, TypeError):
                 return Kept(version=version, lost=True)
             return Kept(state=state, version=version)
-        present = by_key.get(keys[0])
-        return Kept(version=present.version if present else 0)
+        return Kept(version=version)
 
     async def finish(
         self,
@@ -235,8 +235,10 @@ class ChatStore:
                 return version
             values = {"version": version + 1, "seen_hour": self.hour(), "sealed": sealed}
             if version == 0:
-                connection.execute(delete(chats).where(chats.c.chat.in_(keys)))
-                connection.execute(insert(chats).values(chat=keys[0], **values))
+                connection.execute(delete(chats).where(chats.c.chat.in_(keys[1:])))
+                new = insert_new(connection.dialect.name, chats, {"chat": keys[0], **values})
+                if connection.execute(new).rowcount != 1:
+                    raise StaleState
             else:
                 this = (chats.c.chat == keys[0]) & (chats.c.version == version)
                 if connection.execute(update(chats).where(this).values(values)).rowcount != 1:
@@ -263,9 +265,7 @@ class ChatStore:
         ours = polls.c.poll.in_(self.keyring.names("poll", context))
 
         def work(connection: Connection) -> bytes | None:
-            sealed = connection.execute(select(polls.c.sealed).where(ours)).scalar()
-            connection.execute(delete(polls).where(ours))
-            return sealed
+            return connection.execute(delete(polls).where(ours).returning(polls.c.sealed)).scalars().first()
 
         sealed = await self.database.run(work)
         if sealed is None:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import date, timedelta
-from pathlib import Path
 
 from sqlalchemy import Connection, inspect, select
 
-from adapters.storage.database import Database
+from adapters.storage.database import existing
 from adapters.storage.tables import events
 from adapters.weeks import week_of
-from engine import ConfigurationError
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -54,12 +52,7 @@ class Selection:
 
 def read_tallies(url: str) -> list[Tally]:
     """Everything that was counted; raises ConfigurationError where there is no database, and StorageError."""
-    file = Path(url.removeprefix("sqlite:///"))
-    if url.startswith("sqlite:///") and not file.is_file():  # opening it would make one
-        raise ConfigurationError(
-            "There is no such database yet.", file=file, key="storage.url", remedy="It is made when a bot starts."
-        )
-    database = Database(url)
+    database = existing(url)
     try:
         return database.run_now(_all)
     finally:

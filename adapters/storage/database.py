@@ -11,61 +11,75 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-import sqlalchemy
-from sqlalchemy import Connection, event
-from sqlalchemy.engine import Engine, make_url
+from sqlalchemy import Connection
+from sqlalchemy.engine import URL, Engine, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 
-from adapters.storage.private_files import make_private_file, make_private_folder
-from engine import ConfigurationError, StorageDamaged, StorageError, StorageUnavailable
+from adapters.storage.postgresql import DRIVER, KEY, begins_again, server_engine, server_fault, server_place
+from adapters.storage.sqlite_file import damaged, file_engine, file_fault
+from engine import ConfigurationError, StorageError, StorageUnavailable
 
 T = TypeVar("T")
 BUSY_SECONDS = 10
 """How long SQLite waits for another process's transaction."""
+CONNECTIONS = 8
+"""To PostgreSQL, of one process."""
 _TOGETHER = 64
 """How many transactions are committed as one when they arrive together: each alone would wait for the disk."""
-_DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT}
-_REMEDIES = {
-    sqlite3.SQLITE_FULL: "The disk is full. Make room; nothing that was taken is lost.",
-    sqlite3.SQLITE_BUSY: "Another program keeps the database locked. Close it; nothing that was taken is lost.",
-    sqlite3.SQLITE_LOCKED: "Another program keeps the database locked. Close it; nothing that was taken is lost.",
-    sqlite3.SQLITE_READONLY: "The database cannot be written. Check the rights of the file and its folder.",
-    sqlite3.SQLITE_CANTOPEN: "The database cannot be opened. Check that its folder exists and can be written.",
-    sqlite3.SQLITE_IOERR: "The disk gave an error. Check it; nothing that was taken is lost.",
-}
 
 
 class Database:
     """Runs transactions. On SQLite one thread does all of them, one after the other, so that none finds it locked.
 
-    `busy_seconds`: how long SQLite waits for another program. Work must bear being begun again: it is part of a
-    transaction that may be taken back.
+    `busy_seconds`: how long SQLite waits for another program. `connections`: to PostgreSQL, each with a thread. Work must
+    bear being begun again: it is part of a transaction that may be taken back. Raises ConfigurationError for an address
+    that cannot be used; so does the first transaction, where the server refuses it.
     """
 
-    def __init__(self, url: str, *, busy_seconds: float = BUSY_SECONDS) -> None:
+    def __init__(self, url: str, *, busy_seconds: float = BUSY_SECONDS, connections: int = CONNECTIONS) -> None:
         self.url = url
-        self.engine = _engine(url, busy_seconds)
+        self.engine = _engine(url, busy_seconds, connections)
         self.sqlite = self.engine.dialect.name == "sqlite"
-        self._threads = ThreadPoolExecutor(max_workers=1 if self.sqlite else 8, thread_name_prefix="database")
+        self._served = False
+        self._line = ThreadPoolExecutor(max_workers=1, thread_name_prefix="database in order")
+        self._threads = self._line
+        if not self.sqlite:
+            self._threads = ThreadPoolExecutor(max_workers=connections, thread_name_prefix="database")
         self._waiting: deque[tuple[Callable[[Connection], Any], Future[Any]]] = deque()
 
-    async def run(self, work: Callable[[Connection], T]) -> T:
-        """One transaction, done whole or not at all; raises StorageError."""
-        if not self.sqlite:
+    async def run(self, work: Callable[[Connection], T], *, in_order: bool = False) -> T:
+        """One transaction, done whole or not at all; raises StorageError.
+
+        `in_order`: not before any that was begun earlier and in order too, as on SQLite they all are.
+        """
+        if not (self.sqlite or in_order):
             return await asyncio.shield(asyncio.wrap_future(self._threads.submit(self.run_now, work)))
         done: Future[T] = Future()
         self._waiting.append((work, done))
-        self._threads.submit(self._work_off)
+        self._line.submit(self._work_off)
         # Shielded: a cancelled caller must not leave the thread's outcome in doubt half-way.
         return await asyncio.shield(asyncio.wrap_future(done))
 
     def run_now(self, work: Callable[[Connection], T]) -> T:
         """The same, in this thread."""
         try:
-            with self.engine.begin() as connection:
-                return work(connection)
+            return self._transaction(work)
         except (SQLAlchemyError, sqlite3.Error) as error:
-            raise translated(error, self.place) from error
+            raise self.translated(error) from error
+
+    def _transaction(self, work: Callable[[Connection], T], *, again: bool = True) -> T:
+        done = False
+        try:
+            with self.engine.begin() as connection:
+                self._served = True
+                found = work(connection)
+                done = True
+            return found
+        except DBAPIError as error:
+            # After the work nobody knows whether the server has committed it; before that nothing of it is there.
+            if done or not again or self.sqlite or not begins_again(error):
+                raise
+        return self._transaction(work, again=False)
 
     def _work_off(self) -> None:
         """What has come meanwhile, in one transaction; where something in it fails, each alone."""
@@ -73,11 +87,15 @@ class Database:
         if len(jobs) > 1:
             try:
                 results = self.run_now(lambda connection: [work(connection) for work, _ in jobs])
-            except Exception:  # which of them it was shows below
-                results = None
-            if results is not None:
+            except Exception as error:  # which of them it was shows below
+                if isinstance(error, StorageUnavailable) and not self.sqlite:
+                    # A server that went away may have committed them: alone they might be done twice.
+                    for _, done in jobs:
+                        done.set_exception(error)
+                    return
+            else:
                 for (_, done), result in zip(jobs, results, strict=True):
-                    _settle(done, partial(_same, result))
+                    done.set_result(result)
                 return
         for work, done in jobs:
             _settle(done, partial(self.run_now, work))
@@ -87,7 +105,7 @@ class Database:
 
         def work(connection: Connection) -> None:
             if self.sqlite and connection.exec_driver_sql("PRAGMA quick_check(1)").scalar() != "ok":
-                raise _damaged(self.place)
+                raise damaged(self.place)
 
         await self.run(work)
 
@@ -104,13 +122,28 @@ class Database:
             finally:
                 raw.close()
         except (SQLAlchemyError, sqlite3.Error) as error:
-            raise translated(error, self.place) from error
+            raise self.translated(error) from error
+
+    def translated(self, error: SQLAlchemyError | sqlite3.Error) -> StorageError | ConfigurationError:
+        """A database error in the house's words; the library's own words may quote values, and stay out of the message."""
+        cause = error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
+        if isinstance(cause, sqlite3.Error):
+            found: StorageError | ConfigurationError | None = file_fault(cause, self.place)
+        else:
+            found = None if self.sqlite else server_fault(cause, self.place, served=self._served)
+        return found or StorageUnavailable(f"{self.place}: The database gave an error ({type(cause).__name__}).")
+
+    @property
+    def file(self) -> Path | None:
+        """SQLite's file; None in memory and on a server."""
+        database = make_url(self.url).database
+        return Path(database) if self.sqlite and database else None
 
     @property
     def place(self) -> str:
         """The database as an operator knows it, without a password."""
         url = make_url(self.url)
-        return url.database or "memory" if self.sqlite else url.render_as_string(hide_password=True)
+        return url.database or "memory" if self.sqlite else server_place(url)
 
     async def aclose(self) -> None:
         """Finish what is running and let go of all connections."""
@@ -118,24 +151,9 @@ class Database:
 
     def close(self) -> None:
         """The same, in this thread."""
-        self._threads.shutdown(wait=True)
+        for threads in (self._line, self._threads):
+            threads.shutdown(wait=True)
         self.engine.dispose()
-
-
-def translated(error: SQLAlchemyError | sqlite3.Error, place: str) -> StorageError:
-    """A database error in the house's words; the library's own words may quote values, and stay out of the message."""
-    cause = error.orig if isinstance(error, DBAPIError) else error
-    code = getattr(cause, "sqlite_errorcode", 0) & 0xFF
-    if code in _DAMAGED:
-        return _damaged(place)
-    reason = _REMEDIES.get(code, f"The database gave an error ({type(cause or error).__name__}).")
-    return StorageUnavailable(f"{place}: {reason}")
-
-
-def _damaged(place: str) -> StorageDamaged:
-    return StorageDamaged(
-        f"{place}: The database is damaged. Stop CAFI, keep a copy of the file, and start without it or with a backup."
-    )
 
 
 def _settle(done: Future[Any], work: Callable[[], Any]) -> None:
@@ -145,62 +163,32 @@ def _settle(done: Future[Any], work: Callable[[], Any]) -> None:
         done.set_exception(error)
 
 
-def _same(result: Any) -> Any:
-    return result
-
-
-def _engine(url: str, busy_seconds: float) -> Engine:
+def address(url: str) -> URL:
+    """The address of a database, in parts; raises ConfigurationError for one that is neither SQLite's nor PostgreSQL's."""
     try:
         parsed = make_url(url)
-    except ArgumentError as error:
+    except (ArgumentError, ValueError):
+        parsed = None
+    if parsed is None or parsed.drivername not in {"sqlite", "sqlite+pysqlite", "postgres", "postgresql", DRIVER}:
         raise ConfigurationError(
-            "It is no address of a database.",
-            key="storage.url",
-            remedy="Write sqlite:///var/cafi.db or postgresql+psycopg://…",
-        ) from error
-    if parsed.get_backend_name() != "sqlite":
-        return sqlalchemy.create_engine(parsed, pool_size=8, pool_pre_ping=True, hide_parameters=True)
-    if parsed.database:
-        make_file(Path(parsed.database))
-    # One connection, opened once; begin and commit are ours (see `_begin`).
-    engine = sqlalchemy.create_engine(
-        parsed,
-        poolclass=sqlalchemy.pool.QueuePool,
-        pool_size=1,
-        max_overflow=0,
-        connect_args={"timeout": busy_seconds, "check_same_thread": False},
-        hide_parameters=True,
-    )
-    event.listen(engine, "connect", _pragmas)
-    event.listen(engine, "begin", _begin)
-    return engine
+            "It is no address of a database.", key=KEY, remedy=f"Write sqlite:///var/cafi.db or {DRIVER}://…"
+        )
+    return parsed
 
 
-def make_file(file: Path) -> None:
-    """Make SQLite's file with its folder, where there is none, for this account alone; raises ConfigurationError.
-
-    SQLite gives its journals the rights of the file.
-    """
-    try:
-        make_private_folder(file.parent)
-        make_private_file(file)
-    except OSError as error:
-        raise ConfigurationError(f"It cannot be made: {error.strerror}.", file=file, key="storage.url") from error
+def _engine(url: str, busy_seconds: float, connections: int) -> Engine:
+    parsed = address(url)
+    if parsed.get_backend_name() == "sqlite":
+        return file_engine(parsed, busy_seconds)
+    return server_engine(parsed, connections)
 
 
-def _pragmas(connection: Any, record: object) -> None:
-    # Python's own transactions begin too late and lose updates; ours begin with the write lock.
-    connection.isolation_level = None
-    cursor = connection.cursor()
-    for pragma in (
-        "journal_mode=WAL",
-        "synchronous=FULL",  # an acknowledged message survives a power cut
-        "foreign_keys=ON",
-        "secure_delete=ON",  # what is erased is overwritten, not only unlinked
-    ):
-        cursor.execute(f"PRAGMA {pragma}")
-    cursor.close()
-
-
-def _begin(connection: Connection) -> None:
-    connection.exec_driver_sql("BEGIN IMMEDIATE")
+def existing(url: str) -> Database:
+    """A database that is there; raises ConfigurationError for a file that opening would make."""
+    parsed = address(url)
+    file = parsed.database if parsed.get_backend_name() == "sqlite" else None
+    if file and not Path(file).is_file():
+        raise ConfigurationError(
+            "There is no such database yet.", file=file, key=KEY, remedy="It is made when a bot starts."
+        )
+    return Database(url)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,10 +14,26 @@ from sqlalchemy.exc import SQLAlchemyError
 from engine import ConfigurationError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from adapters.storage.database import Database
 
 _ADVISORY = 0x63616669
 """The lock's number within one PostgreSQL database; “cafi” in ASCII."""
+
+
+@contextmanager
+def alone(database: Database) -> Iterator[None]:
+    """Hold a database for this program alone; raises ConfigurationError where another one has it."""
+    if not database.sqlite:
+        lock: DatabaseLock | AdvisoryLock | None = AdvisoryLock(database)
+    else:  # one in memory is nobody else's
+        lock = None if database.file is None else DatabaseLock(database.file)
+    try:
+        yield
+    finally:
+        if lock is not None:
+            lock.release()
 
 
 class DatabaseLock:
@@ -54,14 +70,12 @@ class AdvisoryLock:
     """
 
     def __init__(self, database: Database) -> None:
-        from adapters.storage.database import translated
-
         try:
             # Each statement by itself: a transaction that stays open would hold back the server's own tidying.
             self._connection = database.engine.connect().execution_options(isolation_level="AUTOCOMMIT")
             taken = bool(self._connection.execute(select(func.pg_try_advisory_lock(_ADVISORY))).scalar())
         except SQLAlchemyError as error:
-            raise translated(error, database.place) from error
+            raise database.translated(error) from error
         if not taken:
             self._connection.close()
             raise _held(database.place)

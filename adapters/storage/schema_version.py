@@ -1,37 +1,57 @@
-"""Brings a database to the present tables, step by step, from any earlier version."""
+"""Brings a database to the present tables, step by step, from any earlier version; two programs do it one after the other."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 
 from alembic import command
 from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import Connection
+from sqlalchemy import Connection, func, select
 
 from adapters.storage.database import Database
 from engine import StorageDamaged
 
 _FOLDER = Path(__file__).parent / "migrations"
+_ADVISORY = 0x63616D69
+"""PostgreSQL's lock for migrating; another than that of the running program. SQLite begins with its own."""
 
 
-def migrate(database: Database) -> str | None:
-    """Bring the database up to date in one transaction; the revision it had before, None for a new one.
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Migrated:
+    """The schema before and after, by the numbers of migrations; `before` is None for a database without tables."""
+
+    before: str | None
+    after: str
+
+    @property
+    def changed(self) -> bool:
+        """Whether anything was done."""
+        return self.before != self.after
+
+
+def migrate(database: Database, holding: Callable[[], AbstractContextManager[object]] = nullcontext) -> Migrated:
+    """Bring the database up to date in one transaction. `holding` is entered while something is changed.
 
     Raises StorageDamaged for a database of a newer CAFI, and leaves it alone.
     """
-    return database.run_now(lambda connection: _migrate(connection, database.place))
+    return database.run_now(lambda connection: _migrate(connection, database.place, holding))
 
 
-def outdated(database: Database) -> bool:
-    """Whether `migrate` would change anything; raises StorageError."""
+def schema(database: Database) -> str | None:
+    """The number of the last migration that the database has seen; None for one without tables; raises StorageError."""
+    return database.run_now(lambda connection: MigrationContext.configure(connection).get_current_revision())
 
-    def work(connection: Connection) -> bool:
-        present = MigrationContext.configure(connection).get_current_revision()
-        return present != ScriptDirectory.from_config(_config()).get_current_head()
 
-    return database.run_now(work)
+def newest() -> str:
+    """The number of the last migration that there is."""
+    head = ScriptDirectory.from_config(_config()).get_current_head()
+    assert head is not None  # noqa: S101 - the migrations are a part of this program
+    return head
 
 
 def _config() -> Config:
@@ -40,12 +60,17 @@ def _config() -> Config:
     return config
 
 
-def _migrate(connection: Connection, place: str) -> str | None:
+def _migrate(connection: Connection, place: str, holding: Callable[[], AbstractContextManager[object]]) -> Migrated:
+    if connection.dialect.name == "postgresql":
+        connection.execute(select(func.pg_advisory_xact_lock(_ADVISORY)))
     before = MigrationContext.configure(connection).get_current_revision()
     config = _config()
     known = {script.revision for script in ScriptDirectory.from_config(config).walk_revisions()}
     if before is not None and before not in known:
         raise StorageDamaged(f"{place}: The database was made by a newer CAFI. Start that one, or another database.")
-    config.attributes["connection"] = connection
-    command.upgrade(config, "head")
-    return before
+    result = Migrated(before=before, after=newest())
+    if result.changed:
+        config.attributes["connection"] = connection
+        with holding():
+            command.upgrade(config, "head")
+    return result

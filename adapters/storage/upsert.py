@@ -1,4 +1,4 @@
-"""Update or insert: one statement, so that nobody's row comes in between."""
+"""Update or insert, insert or leave: one statement, so that nobody's row comes in between."""
 
 from __future__ import annotations
 
@@ -16,10 +16,20 @@ def upsert(dialect: str, table: Table, row: Mapping[str, Any], *, adding: Collec
     SQLAlchemy's name, `sqlite` or `postgresql`: both write this alike, but not in one class.
     """
     key = [column.name for column in table.primary_key]
-    statement: Any = (sqlite if dialect == "sqlite" else postgresql).insert(table).values(row)
+    statement = _insert(dialect, table, row)
     new = {name: statement.excluded[name] for name in row if name not in key}
     changed: Insert = statement.on_conflict_do_update(
         index_elements=key,
         set_={name: table.c[name] + value if name in adding else value for name, value in new.items()},
     )
     return changed
+
+
+def insert_new(dialect: str, table: Table, row: Mapping[str, Any]) -> Insert:
+    """The statement that puts a row into a table where none has its primary key yet; its `rowcount` tells."""
+    made: Insert = _insert(dialect, table, row).on_conflict_do_nothing()
+    return made.execution_options(preserve_rowcount=True)
+
+
+def _insert(dialect: str, table: Table, row: Mapping[str, Any]) -> Any:
+    return (sqlite if dialect == "sqlite" else postgresql).insert(table).values(row)

@@ -6,11 +6,12 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from sqlalchemy import ColumnElement, Connection, LargeBinary, Table, and_, delete, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, LargeBinary, Table, and_, delete, func, select, update
 
 from adapters.storage.database import Database
 from adapters.storage.seal import Keyring
 from adapters.storage.tables import asked, chats, polls, posts, secrets
+from adapters.storage.upsert import upsert
 from engine import ConfigurationError
 
 ASKED_DAYS = 14
@@ -55,7 +56,7 @@ class Vault:
         connection.execute(delete(secrets).where(secrets.c.id.in_(lost)))
         today = self._today()
         for one in known - set(_noted(connection)):
-            connection.execute(insert(secrets).values(id=one, day=today))
+            connection.execute(upsert(connection.dialect.name, secrets, {"id": one, "day": today}))
         connection.execute(update(secrets).where(secrets.c.id == self.keyring.current.id).values(day=today))
 
     async def report(self) -> list[UnderSecret]:

@@ -13,6 +13,7 @@ from bots.cli.feedback import feedback_app
 from bots.cli.kb import kb_app
 from bots.cli.rehearse import rehearse_app
 from bots.cli.secret import secret_app
+from bots.cli.state import migrate, state_app
 from bots.cli.telegram import telegram_app
 from bots.evaluating.commands import eval_app
 from bots.options import FAILED, AgentsOption, Config, Json, Kb, application, failing_calmly, print_json
@@ -33,6 +34,8 @@ app.add_typer(rehearse_app, name="rehearse")
 app.add_typer(feedback_app, name="feedback")
 app.add_typer(telegram_app, name="telegram")
 app.add_typer(secret_app, name="secret")
+app.add_typer(state_app, name="state")
+app.command()(migrate)
 
 
 @app.command()

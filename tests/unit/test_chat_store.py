@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,16 +16,9 @@ from adapters.storage.seal import Keyring, Secret
 from adapters.storage.tables import asked, chats, cursors, inbox, polls, spending
 from engine.exceptions import StaleState
 from tests.killing import on_disk
-from tests.storage import ANNA, BERT, INBOX, NOON, POLL, Clock, database_in, message, state, store_over
+from tests.storage import ANNA, BERT, INBOX, NOON, POLL, Clock, message, state, store_over
 
 HOUR, DAY = 3600, 86_400
-
-
-@pytest.fixture
-def database(tmp_path: Path) -> Iterator[Database]:
-    made = database_in(tmp_path)
-    yield made
-    made.close()
 
 
 def count(database: Database, table: object) -> int:

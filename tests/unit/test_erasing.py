@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 from sqlalchemy import Column, LargeBinary, MetaData, Table, insert, select
 
@@ -17,14 +14,7 @@ from adapters.storage.pseudonyms import pseudonyms
 from adapters.storage.seal import Keyring, Secret
 from adapters.storage.tables import asked, metadata, reviews
 from bots.paths import data_root
-from tests.storage import ANNA, BERT, NOON, POLL, database_in, message, state, store_over
-
-
-@pytest.fixture
-def database(tmp_path: Path) -> Iterator[Database]:
-    made = database_in(tmp_path)
-    yield made
-    made.close()
+from tests.storage import ANNA, BERT, NOON, POLL, message, state, store_over
 
 
 def without_eraser(tables: MetaData) -> list[str]:

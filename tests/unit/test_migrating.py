@@ -15,7 +15,7 @@ from sqlalchemy import Connection, inspect, text
 
 from adapters.storage import schema_version
 from adapters.storage.database import Database
-from adapters.storage.schema_version import migrate
+from adapters.storage.schema_version import Migrated, migrate
 from adapters.storage.tables import metadata
 from engine.exceptions import StorageDamaged
 from tests.storage import store_over
@@ -52,9 +52,9 @@ def test_every_former_version_becomes_the_present_one(tmp_path: Path, before: st
     database = Database(f"sqlite:///{tmp_path}/cafi.db")
     if before is not None:
         at_revision(database, before)
-    assert migrate(database) == before
+    assert migrate(database) == Migrated(before=before, after=REVISIONS[0])
     assert differences(database) == []
-    assert migrate(database) == REVISIONS[0]
+    assert not migrate(database).changed
     database.close()
 
 

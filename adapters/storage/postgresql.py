@@ -1,0 +1,143 @@
+"""PostgreSQL: how its server is reached, and what its errors mean. psycopg is imported only where it is used."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import sqlalchemy
+from sqlalchemy import Dialect, event
+from sqlalchemy.engine import URL, Engine
+from sqlalchemy.exc import DBAPIError, TimeoutError
+
+from engine import ConfigurationError, StorageError, StorageUnavailable
+
+KEY = "storage.url"
+DRIVER = "postgresql+psycopg"
+OLDEST = 13
+_PARAMETERS = {
+    "connect_timeout": "10",  # seconds; without, a server that says nothing is waited for
+    "keepalives_idle": "30",  # seconds until a silent server is asked whether it is still there
+    "tcp_user_timeout": "20000",  # milliseconds; without, a network that swallows everything holds for a quarter of an hour
+    "fallback_application_name": "cafi",
+}
+_AGAIN = frozenset({"40001", "40P01"})
+"""The server took a transaction back because of another one: a serialisation failure, a deadlock."""
+_GONE = "The server went away. Nothing that was taken is lost; what waits is tried again."
+_REMEDIES: Mapping[str, str] = {  # by SQLSTATE, or its class
+    "08": _GONE,
+    "53": "The server has no room left. Nothing that was taken is lost.",
+    "57": _GONE,
+    "25006": "The database can only be read. Connect to the primary server, or let the account write.",
+    "42501": (
+        "The account may not do this. Make it the owner of the database: ALTER DATABASE … OWNER TO …; "
+        "docs/howto/postgresql.md tells which rights it needs."
+    ),
+    "42P01": "A table is missing. Bring the database up to date: cafi migrate",
+    "42703": "A column is missing. Bring the database up to date: cafi migrate",
+    "53100": "The server's disk is full. Make room; nothing that was taken is lost.",
+    "53300": "The server has no connection left. Raise its max_connections, or lower storage.connections.",
+    "55P03": "Another program keeps a table locked. Nothing that was taken is lost.",
+    "57014": "The server ended a statement that took too long. Raise its statement_timeout.",
+}
+_UNREACHABLE = (
+    "The server cannot be reached. Check that it runs and listens, and host and port in storage.url; "
+    "nothing that was taken is lost."
+)
+_BUSY = "All connections to the server are in use. Raise storage.connections, or look what keeps the server."
+_REFUSED = (
+    ("pg_hba.conf", "The server lets nobody in from here so. Add a line to its pg_hba.conf, or another sslmode to it."),
+    ("password", "The server does not take the password. Correct it in storage.url or in ~/.pgpass."),
+    (
+        'role "',
+        "The server does not know the account, or does not let it log in. Correct it in storage.url, or create it.",
+    ),
+    ("authentication failed", "The server does not take the account. Correct it in storage.url, or its pg_hba.conf."),
+    ('database "', "The server has no such database. Correct its name in storage.url, or make it: createdb."),
+    ("certificate", "The server's certificate is not trusted. Give its authority in storage.url: sslrootcert=FILE."),
+    ("SSL", "Server and address do not agree about TLS. Correct sslmode in storage.url, or switch TLS on there."),
+    ("invalid ", "The address has a parameter with a wrong value. Correct it; docs/howto/postgresql.md has examples."),
+)
+"""By the words of an English server; those of another language count as unreachable."""
+_WAIT = (
+    ("starting up", "The server is starting. It is tried again."),
+    ("shutting down", _GONE),
+    ("recovery", "The server is recovering. It is tried again."),
+    ("too many clients", _REMEDIES["53300"]),
+    ("connection slots", _REMEDIES["53300"]),
+)
+
+
+def server_engine(url: URL, connections: int) -> Engine:
+    """The engine of a server, which is not asked yet; raises ConfigurationError where psycopg is missing."""
+    given = {name: value for name, value in _PARAMETERS.items() if name not in url.query}
+    try:
+        engine = sqlalchemy.create_engine(
+            url.set(drivername=DRIVER),
+            pool_size=connections,
+            max_overflow=3,  # what is done beside the threads: in order, the lock, and reading at the start
+            connect_args=given,
+            hide_parameters=True,
+        )
+    except ImportError as error:
+        raise ConfigurationError(
+            "PostgreSQL needs psycopg, which is not installed.", key=KEY, remedy="pip install 'cafi[postgres]'"
+        ) from error
+    event.listen(engine, "do_connect", _connected)
+    return engine
+
+
+def server_place(url: URL) -> str:
+    """Server and database as an operator knows them: no account, password or parameter, of which any may change."""
+    host, port = (url.query.get(name, default) for name, default in (("host", "localhost"), ("port", "5432")))
+    return f"postgresql://{url.host or host}:{url.port or port}/{url.database or ''}"
+
+
+def begins_again(error: DBAPIError) -> bool:
+    """Whether the same work may go well at once: the connection was an old one, or another transaction had the way."""
+    return error.connection_invalidated or getattr(error.orig, "sqlstate", None) in _AGAIN
+
+
+def server_fault(cause: BaseException, place: str, *, served: bool) -> StorageError | ConfigurationError | None:
+    """What an error of psycopg means; None for one that means nothing to an operator.
+
+    `served`: the server has let us in before. What it then refuses may pass; before that, somebody has to correct it.
+    """
+    from psycopg import OperationalError, ProgrammingError
+    from psycopg.errors import ConnectionTimeout
+
+    state: str | None = getattr(cause, "sqlstate", None)
+    if state is not None:
+        remedy = _REMEDIES.get(state) or _REMEDIES.get(state[:2])
+        return StorageUnavailable(f"{place}: {remedy}") if remedy else None
+    if isinstance(cause, TimeoutError):
+        return StorageUnavailable(f"{place}: {_BUSY}")
+    if isinstance(cause, ConnectionTimeout):
+        return StorageUnavailable(f"{place}: {_UNREACHABLE}")
+    said = str(cause)
+    if isinstance(cause, ProgrammingError) or getattr(cause, "pgconn", None) is not None or "resolve host" in said:
+        return _unconnected(said, place, served)
+    return StorageUnavailable(f"{place}: {_GONE}") if isinstance(cause, OperationalError) else None
+
+
+def _unconnected(said: str, place: str, served: bool) -> StorageError | ConfigurationError:
+    """Why there is no connection; a server that refuses one says so in words alone."""
+    remedy = next((one for mark, one in _WAIT if mark in said), None)
+    if remedy is None:
+        refused = next((one for mark, one in _REFUSED if mark in said), None)
+        if refused is not None and not served:
+            return ConfigurationError(refused, file=place, key=KEY)
+        remedy = refused or _UNREACHABLE
+    return StorageUnavailable(f"{place}: {remedy}")
+
+
+def _connected(dialect: Dialect, record: object, arguments: Any, parameters: Any) -> Any:
+    """Connect, and look whom to; raises ConfigurationError for a server that is too old."""
+    connection = dialect.connect(*arguments, **parameters)
+    version = connection.info.server_version // 10_000
+    if version < OLDEST:
+        connection.close()
+        raise ConfigurationError(
+            f"The server is PostgreSQL {version}.", key=KEY, remedy=f"CAFI needs PostgreSQL {OLDEST} or newer."
+        )
+    return connection

@@ -1,0 +1,87 @@
+"""SQLite: how its file is made and opened, and what its errors mean."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy
+from sqlalchemy import Connection, event
+from sqlalchemy.engine import URL, Engine
+
+from adapters.storage.private_files import make_private_file, make_private_folder
+from engine import ConfigurationError, StorageDamaged, StorageError, StorageUnavailable
+
+_DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT}
+_REMEDIES = {
+    sqlite3.SQLITE_FULL: "The disk is full. Make room; nothing that was taken is lost.",
+    sqlite3.SQLITE_BUSY: "Another program keeps the database locked. Close it; nothing that was taken is lost.",
+    sqlite3.SQLITE_LOCKED: "Another program keeps the database locked. Close it; nothing that was taken is lost.",
+    sqlite3.SQLITE_READONLY: "The database cannot be written. Check the rights of the file and its folder.",
+    sqlite3.SQLITE_CANTOPEN: "The database cannot be opened. Check that its folder exists and can be written.",
+    sqlite3.SQLITE_IOERR: "The disk gave an error. Check it; nothing that was taken is lost.",
+}
+
+
+def file_engine(url: URL, busy_seconds: float) -> Engine:
+    """The engine of a file, which is made where there is none; raises ConfigurationError."""
+    if url.database:
+        make_file(Path(url.database))
+    # One connection, opened once; begin and commit are ours (see `_begin`).
+    engine = sqlalchemy.create_engine(
+        url,
+        poolclass=sqlalchemy.pool.QueuePool,
+        pool_size=1,
+        max_overflow=0,
+        connect_args={"timeout": busy_seconds, "check_same_thread": False},
+        hide_parameters=True,
+    )
+    event.listen(engine, "connect", _pragmas)
+    event.listen(engine, "begin", _begin)
+    return engine
+
+
+def make_file(file: Path) -> None:
+    """Make SQLite's file with its folder, where there is none, for this account alone; raises ConfigurationError.
+
+    SQLite gives its journals the rights of the file.
+    """
+    try:
+        make_private_folder(file.parent)
+        make_private_file(file)
+    except OSError as error:
+        raise ConfigurationError(f"It cannot be made: {error.strerror}.", file=file, key="storage.url") from error
+
+
+def damaged(place: str) -> StorageDamaged:
+    """The file is no database any more."""
+    return StorageDamaged(
+        f"{place}: The database is damaged. Stop CAFI, keep a copy of the file, and start without it or with a backup."
+    )
+
+
+def file_fault(cause: sqlite3.Error, place: str) -> StorageError | None:
+    """What an error of SQLite means; None for one that means nothing to an operator."""
+    code = getattr(cause, "sqlite_errorcode", 0) & 0xFF
+    if code in _DAMAGED:
+        return damaged(place)
+    return StorageUnavailable(f"{place}: {_REMEDIES[code]}") if code in _REMEDIES else None
+
+
+def _pragmas(connection: Any, record: object) -> None:
+    # Python's own transactions begin too late and lose updates; ours begin with the write lock.
+    connection.isolation_level = None
+    cursor = connection.cursor()
+    for pragma in (
+        "journal_mode=WAL",
+        "synchronous=FULL",  # an acknowledged message survives a power cut
+        "foreign_keys=ON",
+        "secure_delete=ON",  # what is erased is overwritten, not only unlinked
+    ):
+        cursor.execute(f"PRAGMA {pragma}")
+    cursor.close()
+
+
+def _begin(connection: Connection) -> None:
+    connection.exec_driver_sql("BEGIN IMMEDIATE")
