@@ -160,6 +160,18 @@ def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return url
 
 
+@pytest.fixture(params=["sqlite", "postgresql"])
+def empty_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """The address of a database without tables, once of SQLite and once of PostgreSQL."""
+    if request.param == "sqlite":
+        yield f"sqlite:///{tmp_path}/cafi.db"
+        return
+    server: postgres.PostgresServer = request.getfixturevalue("postgresql")
+    server.execute("CREATE DATABASE fresh")
+    yield server.url("fresh")
+    server.execute("DROP DATABASE fresh WITH (FORCE)")
+
+
 @pytest.fixture
 def database(database_url: str) -> Iterator[Database]:
     """An empty database with the present tables, once of SQLite and once of PostgreSQL."""

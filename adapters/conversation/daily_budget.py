@@ -21,8 +21,8 @@ class SpendingStore(Protocol):
         """Tokens and cost of a day so far; `day` is days since 1970, UTC."""
         ...
 
-    async def spend(self, day: int, tokens: int, cost: float) -> None:
-        """Add to a day."""
+    async def spend(self, day: int, tokens: int, cost: float) -> tuple[int, float]:
+        """Add to a day; its sums then, those of other processes among them."""
         ...
 
 
@@ -76,10 +76,14 @@ class DailyBudget:
             day, tokens, cost = self._unsaved
             self._unsaved = (-1, 0, 0.0)
             try:
-                await self.store.spend(day, tokens, cost)
+                spent, paid = await self.store.spend(day, tokens, cost)
             except StorageError as error:
                 self._leave(day, tokens, cost)
                 _log.error("%s", error)
+                return
+            if day == self._day:
+                _, unsaved, unpaid = self._unsaved if self._unsaved[0] == day else (day, 0, 0.0)
+                self._tokens, self._cost = spent + unsaved, paid + unpaid
 
     def _leave(self, day: int, tokens: int, cost: float) -> None:
         left_day, left_tokens, left_cost = self._unsaved

@@ -317,14 +317,16 @@ class ChatStore:
         )
         return (0, 0.0) if row is None else (row.tokens, row.cost)
 
-    async def spend(self, day: int, tokens: int, cost: float) -> None:
-        """Add to a day's sums."""
+    async def spend(self, day: int, tokens: int, cost: float) -> tuple[int, float]:
+        """Add to a day's sums; what they are then."""
         row = {"day": day, "tokens": tokens, "cost": cost}
-        await self.database.run(
-            lambda connection: connection.execute(
-                upsert(connection.dialect.name, spending, row, adding=("tokens", "cost"))
-            )
-        )
+
+        def work(connection: Connection) -> tuple[int, float]:
+            added = upsert(connection.dialect.name, spending, row, adding=("tokens", "cost"))
+            sums = connection.execute(added.returning(spending.c.tokens, spending.c.cost)).one()
+            return sums.tokens, sums.cost
+
+        return await self.database.run(work)
 
     def _inbox_name(self, identity: ChatIdentity) -> bytes:
         """Under which name messages wait. It may be quick to guess: whoever has its key can read them anyway."""

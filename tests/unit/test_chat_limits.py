@@ -89,10 +89,11 @@ class Failing:
     async def spent(self, day: int) -> tuple[int, float]:
         return self.taken
 
-    async def spend(self, day: int, tokens: int, cost: float) -> None:
+    async def spend(self, day: int, tokens: int, cost: float) -> tuple[int, float]:
         if self.broken:
             raise StorageUnavailable
         self.taken = (self.taken[0] + tokens, self.taken[1] + cost)
+        return self.taken
 
 
 async def test_a_sum_that_cannot_be_stored_stops_nobody_and_is_stored_later() -> None:
@@ -116,9 +117,9 @@ class Counted:
     async def spent(self, day: int) -> tuple[int, float]:
         return await self.store.spent(day)
 
-    async def spend(self, day: int, tokens: int, cost: float) -> None:
+    async def spend(self, day: int, tokens: int, cost: float) -> tuple[int, float]:
         self.writes += 1
-        await self.store.spend(day, tokens, cost)
+        return await self.store.spend(day, tokens, cost)
 
 
 async def test_many_sums_at_once_all_count_and_are_written_together(tmp_path: Path) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -15,9 +17,10 @@ from sqlalchemy import Connection, inspect, text
 
 from adapters.storage import schema_version
 from adapters.storage.database import Database
-from adapters.storage.schema_version import Migrated, migrate
+from adapters.storage.lock import alone
+from adapters.storage.schema_version import Migrated, migrate, schema
 from adapters.storage.tables import metadata
-from engine.exceptions import StorageDamaged
+from engine.exceptions import ConfigurationError, StorageDamaged
 from tests.storage import store_over
 
 FOLDER = Path(schema_version.__file__).parent / "migrations"
@@ -47,9 +50,9 @@ def differences(database: Database) -> list[object]:
 
 
 @pytest.mark.parametrize("before", [None, *REVISIONS])
-def test_every_former_version_becomes_the_present_one(tmp_path: Path, before: str | None) -> None:
+def test_every_former_version_becomes_the_present_one(empty_url: str, before: str | None) -> None:
     """A new database and one of each former revision end with the tables, columns and indexes of today."""
-    database = Database(f"sqlite:///{tmp_path}/cafi.db")
+    database = Database(empty_url)
     if before is not None:
         at_revision(database, before)
     assert migrate(database) == Migrated(before=before, after=REVISIONS[0])
@@ -58,9 +61,9 @@ def test_every_former_version_becomes_the_present_one(tmp_path: Path, before: st
     database.close()
 
 
-async def test_the_numbers_of_last_updates_go_along(tmp_path: Path) -> None:
+async def test_the_numbers_of_last_updates_go_along(empty_url: str) -> None:
     """A number that an earlier version left in clear is the same one after the migration, and lies sealed after the start."""
-    database = Database(f"sqlite:///{tmp_path}/cafi.db")
+    database = Database(empty_url)
     at_revision(database, "0002")
     database.run_now(lambda one: one.execute(text("INSERT INTO cursors VALUES ('discord 1', 1573983886721941559)")))
     migrate(database)
@@ -70,9 +73,9 @@ async def test_the_numbers_of_last_updates_go_along(tmp_path: Path) -> None:
     database.close()
 
 
-def test_primary_keys_and_nulls_are_as_described(tmp_path: Path) -> None:
+def test_primary_keys_and_nulls_are_as_described(empty_url: str) -> None:
     """What a comparison by Alembic leaves out is the same too: primary keys, and which columns may be empty."""
-    database = Database(f"sqlite:///{tmp_path}/cafi.db")
+    database = Database(empty_url)
     migrate(database)
 
     def found(connection: Connection) -> dict[str, tuple[object, ...]]:
@@ -108,6 +111,39 @@ def test_a_database_of_a_newer_version_is_refused_and_left_alone(tmp_path: Path)
         migrate(database)
     database.close()
     assert (tmp_path / "cafi.db").read_bytes() == before
+
+
+async def test_a_newer_one_is_refused_on_a_server_too(empty_url: str) -> None:
+    """The refusal names database and remedy, and no revision changes."""
+    database = Database(empty_url)
+    migrate(database)
+    change = text("UPDATE alembic_version SET version_num = '9999'")
+    database.run_now(lambda connection: connection.execute(change))
+    with pytest.raises(StorageDamaged, match=r"newer CAFI\. Start that one"):
+        migrate(database)
+    assert schema(database) == "9999"
+    database.close()
+
+
+async def test_two_programs_migrate_one_after_the_other(empty_url: str) -> None:
+    """Of several that begin at once on an empty database one makes the tables, and the others find them made."""
+    databases = [Database(empty_url) for _ in range(3)]
+    results = await asyncio.gather(*(asyncio.to_thread(migrate, one) for one in databases))
+    assert sorted(one.changed for one in results) == [False, False, True]
+    for one in databases:
+        one.close()
+
+
+def test_nothing_is_changed_while_another_program_holds_the_database(empty_url: str) -> None:
+    """Tables change under nobody's feet: the start of another one is refused, and the schema stays as it was."""
+    first, second = Database(empty_url), Database(empty_url)
+    at_revision(first, REVISIONS[1])
+    with alone(first), pytest.raises(ConfigurationError, match="Another CAFI runs with this database"):
+        migrate(second, partial(alone, second))
+    assert schema(second) == REVISIONS[1]
+    assert migrate(second, partial(alone, second)).changed
+    for one in (first, second):
+        one.close()
 
 
 def test_migrations_are_written_and_not_left_as_generated() -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,22 +11,17 @@ from sqlalchemy import Table, select
 from sqlalchemy.dialects import postgresql
 
 from adapters.storage.database import Database
+from adapters.storage.schema_version import migrate
 from adapters.storage.tables import asked, cursors, events, polls, referrals, spending, standing
 from adapters.storage.upsert import upsert
-from tests.storage import database_in
 
 WEEK = {"week": "2026-W47", "platform": "telegram"}
 
 
-@pytest.fixture
-async def database(tmp_path: Path) -> AsyncIterator[Database]:
-    made = database_in(tmp_path)
-    yield made
-    await made.aclose()
-
-
 async def put(database: Database, table: Table, row: dict[str, Any], *adding: str) -> None:
-    await database.run(lambda connection: connection.execute(upsert("sqlite", table, row, adding=adding)))
+    await database.run(
+        lambda connection: connection.execute(upsert(connection.dialect.name, table, row, adding=adding))
+    )
 
 
 async def rows(database: Database, table: Table) -> list[tuple[Any, ...]]:
@@ -57,9 +50,10 @@ async def test_a_key_of_several_columns_counts_as_a_whole(database: Database) ->
     assert sorted(await rows(database, referrals)) == [("2026-W47", "telegram", 4), ("2026-W47", "web", 2)]
 
 
-async def test_nothing_is_lost_between_two_programs(tmp_path: Path) -> None:
-    """Two hundred additions through two connections to one file add up, the first of them too."""
-    both = [database_in(tmp_path), database_in(tmp_path)]
+async def test_nothing_is_lost_between_two_programs(database_url: str) -> None:
+    """Two hundred additions through two connections to one database add up, the first of them too."""
+    both = [Database(database_url), Database(database_url)]
+    migrate(both[0])
     row = {"day": 9, "tokens": 1, "cost": 0.25}
     await asyncio.gather(*(put(both[number % 2], spending, row, "tokens", "cost") for number in range(200)))
     assert await rows(both[0], spending) == [(9, 200, 50.0)]
