@@ -20,9 +20,9 @@ MISSING = "PostgreSQL is not installed, so nothing is tested on it. On Debian or
 _SETTINGS = {
     "fsync": "off",  # nothing here outlives the tests
     "full_page_writes": "off",
-    "synchronous_commit": "off",
     "max_connections": "60",
     "lc_messages": "C",
+    "deadlock_timeout": "20ms",
 }
 PASSWORD = "right-horse"
 

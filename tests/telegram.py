@@ -39,11 +39,14 @@ def chats_in(
         folder / "kb",
         model,
         shipped_parts(),
-        storage=StorageSettings(url=f"sqlite:///{folder}/cafi.db"),
         sessions=SessionSettings(
             secret_file=folder / "secret.json", inbox_key_file=folder / "inbox.key", **(sessions or {})
         ),
-        **{"web": WebSettings(enabled=False), **settings},
+        **{
+            "storage": StorageSettings(url=f"sqlite:///{folder}/cafi.db"),
+            "web": WebSettings(enabled=False),
+            **settings,
+        },
     )
     return Chats(application=built, given=given or {})
 

@@ -63,7 +63,7 @@ _WAIT = (
     ("starting up", "The server is starting. It is tried again."),
     ("shutting down", _GONE),
     ("recovery", "The server is recovering. It is tried again."),
-    ("too many clients", _REMEDIES["53300"]),
+    ("too many c", _REMEDIES["53300"]),  # clients of the server; connections of an account or to a database
     ("connection slots", _REMEDIES["53300"]),
 )
 
