@@ -1,7 +1,7 @@
 # `make run` and `make test` need nothing but Python 3.11 or newer: everything else is installed into .venv,
 # at the versions and hashes in the lock files.
 
-.PHONY: help run test chromium lint types unit bench calibrate pages lock clean
+.PHONY: help run test chromium postgres lint types unit bench calibrate pages lock clean
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
@@ -54,7 +54,7 @@ help: ## this list
 run: $(RUN_READY) ## set up if needed, then start CAFI
 	@exec $(BIN)/cafi run $(ARGS)
 
-test: chromium lint types unit ## everything CI checks: style, types, tests
+test: chromium postgres lint types unit ## everything CI checks: style, types, tests
 
 lint: $(DEV_READY) ## style and formatting
 	@$(BIN)/ruff check .
@@ -74,8 +74,18 @@ chromium:
 	    exit 1; \
 	  fi; }
 
+# The tests start a server of their own from its programs; the one that Debian makes and starts beside them is not used.
+postgres:
+	@command -v initdb >/dev/null 2>&1 || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || { \
+	  if [ "$$(id -u)" -eq 0 ] && command -v apt-get >/dev/null 2>&1; then \
+	    echo "Installing PostgreSQL, on which the tests of storage run too ..."; \
+	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends postgresql >/dev/null; \
+	  else \
+	    false; \
+	  fi || echo "PostgreSQL is not installed: its tests are skipped. On Debian or Ubuntu: sudo apt install postgresql" >&2; }
+
 # Two halves that take about equally long, side by side; with ARGS, what they ask for and nothing else.
-unit: chromium $(DEV_READY) ## the tests
+unit: chromium postgres $(DEV_READY) ## the tests
 ifneq ($(ARGS),)
 	@$(BIN)/pytest $(ARGS)
 else

@@ -33,11 +33,12 @@ class StorageSettings(Strict):
     url: str = Field(
         default="sqlite:///var/cafi.db",
         description=(
-            "the database with chats, waiting messages and counts: `sqlite:///FILE` or `postgresql+psycopg://…`"
+            "the database with chats, waiting messages and counts: `sqlite:///FILE` or `postgresql+psycopg://…` "
+            "([PostgreSQL](../howto/postgresql.md))"
         ),
     )
     connections: int = Field(
-        default=8, ge=1, le=100, description="of one process to PostgreSQL, and three more for moments"
+        default=8, ge=1, le=100, description="a process keeps to PostgreSQL; up to three more for moments"
     )
     busy_seconds: float = Field(default=10, ge=0, le=600, description="SQLite waits so long for another program's lock")
 

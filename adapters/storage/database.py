@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import sqlite3
+import time
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -15,7 +17,15 @@ from sqlalchemy import Connection
 from sqlalchemy.engine import URL, Engine, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 
-from adapters.storage.postgresql import DRIVER, KEY, begins_again, server_engine, server_fault, server_place
+from adapters.storage.postgresql import (
+    DRIVER,
+    KEY,
+    begins_again,
+    server_clock,
+    server_engine,
+    server_fault,
+    server_place,
+)
 from adapters.storage.sqlite_file import damaged, file_engine, file_fault
 from engine import ConfigurationError, StorageError, StorageUnavailable
 
@@ -24,8 +34,11 @@ BUSY_SECONDS = 10
 """How long SQLite waits for another process's transaction."""
 CONNECTIONS = 8
 """To PostgreSQL, of one process."""
+CLOCKS_APART = 60.0
+"""Seconds between our clock and the server's, beyond which an operator is told."""
 _TOGETHER = 64
 """How many transactions are committed as one when they arrive together: each alone would wait for the disk."""
+_log = logging.getLogger("cafi.storage")
 
 
 class Database:
@@ -100,11 +113,17 @@ class Database:
         for work, done in jobs:
             _settle(done, partial(self.run_now, work))
 
-    async def check(self) -> None:
-        """Look through the whole file once; raises StorageDamaged."""
+    async def check(self, now: Callable[[], float] = time.time) -> None:
+        """Look through the whole file once, and at the server's clock; raises StorageDamaged. `now`: seconds since 1970."""
 
         def work(connection: Connection) -> None:
-            if self.sqlite and connection.exec_driver_sql("PRAGMA quick_check(1)").scalar() != "ok":
+            if not self.sqlite:
+                apart = abs(server_clock(connection) - now())
+                if apart > CLOCKS_APART:
+                    _log.warning(
+                        "%s: its clock and this computer's are %d seconds apart. Set both by NTP.", self.place, apart
+                    )
+            elif connection.exec_driver_sql("PRAGMA quick_check(1)").scalar() != "ok":
                 raise damaged(self.place)
 
         await self.run(work)

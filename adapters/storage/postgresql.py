@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import sqlalchemy
-from sqlalchemy import Dialect, event
+from sqlalchemy import Connection, Dialect, event, func, select
 from sqlalchemy.engine import URL, Engine
 from sqlalchemy.exc import DBAPIError, TimeoutError
 
@@ -89,8 +89,14 @@ def server_engine(url: URL, connections: int) -> Engine:
 
 def server_place(url: URL) -> str:
     """Server and database as an operator knows them: no account, password or parameter, of which any may change."""
-    host, port = (url.query.get(name, default) for name, default in (("host", "localhost"), ("port", "5432")))
+    query = url.normalized_query
+    host, port = (",".join(query.get(name, (default,))) for name, default in (("host", "localhost"), ("port", "5432")))
     return f"postgresql://{url.host or host}:{url.port or port}/{url.database or ''}"
+
+
+def server_clock(connection: Connection) -> float:
+    """The time of the server, in seconds since 1970."""
+    return float(connection.execute(select(func.extract("epoch", func.clock_timestamp()))).scalar_one())
 
 
 def begins_again(error: DBAPIError) -> bool:

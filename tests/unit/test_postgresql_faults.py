@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import sys
 import threading
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -104,6 +106,18 @@ def served(postgresql: PostgresServer, _migrated: str) -> Iterator[Database]:
     made.run_now(lambda connection: connection.execute(spending.delete()))
     yield made
     made.close()
+
+
+@pytest.mark.parametrize(("ahead", "told"), [(0.0, []), (300.0, ["300", "299"]), (-300.0, ["300", "299"])])
+async def test_clocks_that_differ_are_told(
+    served: Database, caplog: pytest.LogCaptureFixture, ahead: float, told: list[str]
+) -> None:
+    """A clock five minutes off is told at the start, with what to do; one that is right is not."""
+    await served.check(lambda: time.time() + ahead)
+    said = [one.getMessage() for one in caplog.records if one.name == "cafi.storage"]
+    assert bool(said) == bool(told) and (
+        not said or re.search(rf"are ({'|'.join(told)}) seconds apart. Set both", said[0])
+    )
 
 
 def test_a_database_that_can_only_be_read_says_so(postgresql: PostgresServer, _migrated: str) -> None:
