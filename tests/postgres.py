@@ -54,8 +54,9 @@ class PostgresServer:
 
     def execute(self, statement: str, database: str = "postgres") -> list[tuple[Any, ...]]:
         """One statement as the server's owner, outside of any transaction."""
-        where = {"host": str(self.folder), "port": self.port, "user": "postgres", "dbname": database}
-        with psycopg.connect(**where, autocommit=True) as connection:  # type: ignore[arg-type] - of several types
+        with psycopg.connect(
+            host=str(self.folder), port=self.port, user="postgres", dbname=database, autocommit=True
+        ) as connection:
             done = connection.execute(statement.encode())
             return done.fetchall() if done.description else []
 

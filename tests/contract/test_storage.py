@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Iterator
+import time
+from collections.abc import Coroutine, Iterator
+from concurrent.futures import Future
 from datetime import date
+from typing import Any, TypeVar
 
 import pytest
-from sqlalchemy import Connection, func, insert, select, update
+from sqlalchemy import Connection, Executable, delete, func, insert, select, text, update
 from sqlalchemy.exc import IntegrityError
 
 from adapters.conversation.daily_budget import DailyBudget
@@ -35,6 +38,7 @@ from engine.types import Usage
 from tests.feedback import event
 from tests.storage import ANNA, POLL, message, state, store_over
 
+T = TypeVar("T")
 RING = Keyring(current=Secret(b"s" * 32))
 
 
@@ -100,10 +104,30 @@ async def test_messages_wait_in_the_order_they_were_given(both: Both) -> None:
     assert await here.cursor("telegram") == 49
 
 
+async def begun_meanwhile(first: Database, statement: Executable, second: Coroutine[Any, Any, T]) -> T:
+    """What comes of something that begins while a first transaction keeps a change to itself, until it is waited for."""
+    loop = asyncio.get_running_loop()
+
+    def hold(connection: Connection) -> Future[T]:
+        connection.execute(statement)
+        begun = asyncio.run_coroutine_threadsafe(second, loop)
+        # SQLite lets nobody else begin; on PostgreSQL whoever comes second may be half-way through.
+        waits = text("SELECT count(*) FROM pg_locks WHERE NOT granted")
+        for _ in range(0 if first.sqlite else 2_000):
+            if connection.execute(waits).scalar():
+                break
+            time.sleep(0.005)
+        return begun
+
+    return await asyncio.wrap_future(await asyncio.to_thread(first.run_now, hold))
+
+
 async def test_a_vote_that_arrives_twice_counts_once(both: Both) -> None:
-    """Of ten answers to one poll at the same moment, in two processes, one finds it."""
+    """Whoever answers a poll while another process takes the same answer finds none; otherwise it is found once."""
     stores = [store_over(one) for one in both]
     await stores[0].finish(None, ANNA, state(), 0, ("p", POLL))
+    assert await begun_meanwhile(both[0], delete(polls), stores[1].answered_poll("telegram", "p")) is None
+    await stores[0].finish(None, ANNA, state(), 1, ("p", POLL))
     found = await asyncio.gather(*(stores[number % 2].answered_poll("telegram", "p") for number in range(10)))
     assert [one for one in found if one is not None] == [POLL]
 
@@ -122,8 +146,9 @@ async def test_what_one_process_spends_limits_the_other(both: Both) -> None:
 
 
 async def test_starting_together_notes_each_secret_once(both: Both) -> None:
-    """Several processes that begin at the same moment note the secret in use, and none of them fails."""
-    await asyncio.gather(*(Vault(database=both[number % 2], keyring=RING).open() for number in range(10)))
+    """A process that begins while another one notes the same secret waits for it, and does not fail."""
+    noting = insert(secrets).values(id=RING.current.id, day=1)
+    await begun_meanwhile(both[0], noting, Vault(database=both[1], keyring=RING).open())
     found = both[0].run_now(lambda connection: connection.execute(select(secrets.c.id)).scalars().all())
     assert found == [RING.current.id]
 
