@@ -151,6 +151,7 @@ class Chats(Parts):
             store=self.store,
             tokens_a_day=limits.tokens_a_day,
             cost_a_day=limits.cost_a_day,
+            accounts=self.application.accounts,
             today=lambda: int(self.clock() // 86_400),
         )
 

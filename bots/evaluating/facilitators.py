@@ -20,7 +20,7 @@ from bots.evaluating.runs import (
     run_configuration,
     seeded,
 )
-from bots.options import AgentsOption, Config, Json, Kb, application, failing_calmly, print_json
+from bots.options import AgentsOption, Config, Json, Kb, failing_calmly, measured, print_json
 from bots.progress import progress
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def facilitators(
     from evaluation.facilitating.run import Run
 
     async def run() -> dict[str, Any]:
-        running = seeded(application(config, kb, agents), seed)
+        running = seeded(measured(config, kb, agents), seed)
         file = FacilitatorFile.load(*_given(facilitators_file))
         begun = conversations or SHIPPED
         design = Design(
@@ -141,7 +141,7 @@ def drift(
     label = name or role
 
     async def run() -> Drifted:
-        running = seeded(application(config, kb, agents), seed)
+        running = seeded(measured(config, kb, agents), seed)
         file = FacilitatorFile.load(*_given(facilitators_file))
         if out.exists() and label in {one.id for one in read_checkpoints(out)}:
             raise ConfigurationError(f"The checkpoint {label!r} is there already.", file=out, remedy="Use --id.")

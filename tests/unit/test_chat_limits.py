@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 from adapters.conversation.daily_budget import DailyBudget
@@ -89,7 +90,10 @@ class Failing:
     async def spent(self, day: int) -> tuple[int, float]:
         return self.taken
 
-    async def spend(self, day: int, tokens: int, cost: float) -> None:
+    async def spent_at(self, day: int) -> Mapping[str, tuple[int, float]]:
+        return {}
+
+    async def spend(self, day: int, tokens: int, cost: float, at: Mapping[str, tuple[int, float]]) -> None:
         if self.broken:
             raise StorageUnavailable
         self.taken = (self.taken[0] + tokens, self.taken[1] + cost)
@@ -116,9 +120,12 @@ class Counted:
     async def spent(self, day: int) -> tuple[int, float]:
         return await self.store.spent(day)
 
-    async def spend(self, day: int, tokens: int, cost: float) -> None:
+    async def spent_at(self, day: int) -> Mapping[str, tuple[int, float]]:
+        return await self.store.spent_at(day)
+
+    async def spend(self, day: int, tokens: int, cost: float, at: Mapping[str, tuple[int, float]]) -> None:
         self.writes += 1
-        await self.store.spend(day, tokens, cost)
+        await self.store.spend(day, tokens, cost, at)
 
 
 async def test_many_sums_at_once_all_count_and_are_written_together(tmp_path: Path) -> None:
