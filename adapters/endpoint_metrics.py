@@ -20,7 +20,7 @@ def no_endpoints() -> Sequence[EndpointFigures]:
     return ()
 
 
-@dataclass(kw_only=True)
+@dataclass(kw_only=True, eq=False)  # a registry keeps it by identity
 class EndpointCollector(Collector):
     """Counts since the start, which step once an hour; the breaker's state is always that of now.
 

@@ -14,6 +14,8 @@ from engine.models.ledger import Ledger
 from engine.models.protocol import ChatModel, Completion, Prompt
 
 _log = logging.getLogger("cafi.models")
+# Commands that answer once set up no log; the answer says there that it is quoted.
+_log.addHandler(logging.NullHandler())
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
