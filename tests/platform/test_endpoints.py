@@ -34,6 +34,7 @@ from tests.storage import Clock
 from tests.team import ACCEPT, CALM, CHIEF_ACCEPT, CITED, knowledge_folder
 
 KEY = "sk-first-secret-0123456789"
+PATIENCE = 20.0
 SAID = "Everybody on the bus knows my name."
 PRICE = Price(prompt=10.0, cached=1.0, completion=100.0)
 CALL_COST = ((fake.PROMPT_TOKENS - fake.CACHED_TOKENS) * 10 + fake.CACHED_TOKENS + fake.COMPLETION_TOKENS * 100) / 1e6
@@ -71,8 +72,10 @@ class Rig:
 
 
 @asynccontextmanager
-async def rig(*behaviours: fake.Behaviour | Sequence[fake.Behaviour], **limits: Any) -> AsyncIterator[Rig]:
-    """One endpoint for each behaviour, or list of them; `limits` are the first one's."""
+async def rig(
+    *behaviours: fake.Behaviour | Sequence[fake.Behaviour], hurried: bool = False, **limits: Any
+) -> AsyncIterator[Rig]:
+    """One endpoint for each behaviour, or list of them; `limits` are the first one's. `hurried`: it is waited for briefly."""
     clock, settings = Clock(0.0), BreakerSettings(failures=3, seconds=10.0)
     endpoints: list[Endpoint] = []
     async with AsyncExitStack() as stack:
@@ -87,7 +90,8 @@ async def rig(*behaviours: fake.Behaviour | Sequence[fake.Behaviour], **limits: 
                 **(limits if number == 0 else {}),
             )
             key = SecretStr(KEY) if number == 0 else None
-            chosen = ModelSettings(base_url=server.url, api_key=key, timeout_seconds=0.1)
+            seconds = 0.1 if hurried and number == 0 else PATIENCE
+            chosen = ModelSettings(base_url=server.url, api_key=key, timeout_seconds=seconds)
             model = OpenAIModel(chosen, account=account)
             stack.push_async_callback(model.aclose)
             breaker = Breaker(settings=settings, clock=clock)
@@ -119,7 +123,7 @@ FAILURES = {
 @pytest.mark.parametrize("name", FAILURES)
 async def test_whatever_fails_the_next_endpoint_answers(name: str, retries: None) -> None:
     """Each way of failing is followed at once by the next endpoint, in the same turn; the first is not asked again."""
-    async with rig(FAILURES[name], fake.answer()) as one:
+    async with rig(FAILURES[name], fake.answer(), hurried=name == "hangs") as one:
         assert await one.ask() == Verdict(**fake.VERDICT)
         assert one.asked == [3 if name == "refuses every form" else 1, 1]  # of a form it asks for a simpler one
         assert one.states[1] == "closed"
@@ -228,7 +232,7 @@ async def test_a_hanging_endpoint_has_a_share_of_the_turns_time() -> None:
         slow = OpenAIModel(patient)
         first = Endpoint(model=slow, account=one.endpoints[0].account, breaker=one.endpoints[0].breaker)
         one.model = Endpoints([first, one.endpoints[1]])
-        ledger = Ledger(budget=Budget(seconds=1.0))
+        ledger = Ledger(budget=Budget(seconds=2.0))
         await one.ask(ledger)
         assert [call.outcome for call in ledger.calls] == ["cancelled", "ok"]
         await slow.aclose()
@@ -240,6 +244,17 @@ async def test_the_turns_budget_holds_over_all_endpoints() -> None:
         with pytest.raises(BudgetExceeded):
             await one.ask(Ledger(budget=Budget(calls=1)))
         assert (one.asked, one.states) == ([1, 0], ["closed", "closed"])
+
+
+async def test_a_turn_that_has_used_up_its_budget_says_nothing_about_the_server() -> None:
+    """However many turns run out of calls, the endpoint is open to the next one."""
+    spent = Ledger(budget=Budget(calls=1))
+    async with rig(fake.answer()) as one:
+        await one.ask(spent)
+        for _ in range(4):
+            with pytest.raises(BudgetExceeded):
+                await one.ask(spent)
+        assert (one.asked, one.states) == ([1], ["closed"])
 
 
 @pytest.mark.parametrize(
@@ -298,10 +313,16 @@ def team() -> fake.Behaviour:
     return behave
 
 
-def application(folder: Path, *servers: fake.OpenAIServer) -> Application:
-    """The shipped configuration with these servers as endpoints."""
+def application(folder: Path, *servers: fake.OpenAIServer, hanging: int = 0) -> Application:
+    """The shipped configuration with these servers as endpoints; the first so many are waited for briefly."""
     listed = [
-        {"name": f"e{number}", "base_url": one.url, "large": "big", "small": "little", "timeout_seconds": 0.2}
+        {
+            "name": f"e{number}",
+            "base_url": one.url,
+            "large": "big",
+            "small": "little",
+            "timeout_seconds": 0.2 if number < hanging else PATIENCE,
+        }
         for number, one in enumerate(servers)
     ]
     models = ModelSettings.model_validate({"endpoints": listed, "retries": 0})
@@ -314,14 +335,14 @@ async def test_a_turn_goes_on_with_the_next_endpoint_or_quotes(name: str, tmp_pa
     """One endpoint that fails is not noticed in the answer; when all do, it is quoted, which one sentence says."""
     bad = fake.too_many(retry_after="3600") if name == "an hour" else FAILURES[name]
     async with fake.OpenAIServer([bad]) as first, fake.OpenAIServer([team()]) as second:
-        running = application(tmp_path / "one", first, second)
+        running = application(tmp_path / "one", first, second, hanging=int(name == "hangs"))
         async with running.closing:
             turn = await running.engine.respond(running.engine.start(), "i cant sleep")
         assert turn.reply.text == CITED["reply"] and turn.review.outage is None and not turn.review.built_in
         assert {one.body["model"] for one in second.requests} == {"big", "little"}
         assert turn.review.stages and not turn.review.stages[-1].broken
     async with fake.OpenAIServer([bad]) as first, fake.OpenAIServer([bad]) as second:
-        running = application(tmp_path / "none", first, second)
+        running = application(tmp_path / "none", first, second, hanging=2 * (name == "hangs"))
         async with running.closing:
             turn = await running.engine.respond(running.engine.start(), "i cant sleep")
         assert turn.review.built_in and turn.review.outage is not None

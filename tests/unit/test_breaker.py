@@ -72,6 +72,20 @@ def test_the_cool_down_doubles_up_to_its_bound_and_begins_anew_after_an_answer()
     assert breaker.remaining() == 10.0
 
 
+@pytest.mark.parametrize("end", ["succeeded", "failed", "released"])
+def test_what_was_begun_before_the_breaker_opened_has_no_say_in_the_trial(end: str) -> None:
+    """A late end of an early call neither closes nor opens the breaker, nor lets a second call try beside the first."""
+    clock = Clock(0.0)
+    breaker = made(clock)
+    early = admitted(breaker)
+    fails(breaker, 3)
+    clock.seconds = 10.0
+    trial = admitted(breaker)
+    getattr(breaker, end)(early)
+    assert breaker.state is BreakerState.HALF_OPEN and breaker.admit() is None
+    assert breaker.succeeded(trial)
+
+
 @pytest.mark.parametrize(
     ("wait", "pause"), [(3600.0, 3600.0), (1e9, LONGEST_WAIT), (10.0, 10.0), (9.0, 0.0), (0.0, 0.0)]
 )

@@ -177,6 +177,7 @@ models:
   endpoints:
     - {name: first, base_url: 'http://127.0.0.1:1/v1', large: big, small: little, structured_output: auto}
     - {name: openai, large: gpt-4.1, timeout_seconds: 5, tokens_a_day: 1000}
+    - {name: at_home, base_url: 'http://127.0.0.1:2/v1', large: own}
 """
 
 
@@ -185,15 +186,15 @@ def test_endpoints_have_what_is_theirs_and_what_holds_for_all(tmp_path: Path, mo
     monkeypatch.setenv("CAFI_MODELS__ENDPOINT_KEYS__FIRST", KEY)
     monkeypatch.setenv("OPENAI_API_KEY", "sk-of-openai")
     settings = read_settings(written(tmp_path, ENDPOINTS))
-    first, second = settings.models.places.values()
-    assert list(settings.models.places) == ["first", "openai"] and settings.uses_llm
+    first, second, third = settings.models.places.values()
+    assert list(settings.models.places) == ["first", "openai", "at_home"] and settings.uses_llm
     assert (first.large, first.small, first.structured_output, first.timeout_seconds) == ("big", "little", "auto", 12)
     assert (second.large, second.small, second.structured_output, second.timeout_seconds) == (
         *("gpt-4.1", "gpt-4.1"),
         *("prompt", 5),
     )
     keys = [one.api_key.get_secret_value() for one in (first, second) if one.api_key]
-    assert keys == [KEY, "sk-of-openai"]
+    assert keys == [KEY, "sk-of-openai"] and third.api_key is None
     assert KEY not in repr(settings) + repr(first) + settings.model_dump_json()
     assert settings.models.preferred == first
     assert Application(settings=settings).provider == "127.0.0.1, OpenAI"
