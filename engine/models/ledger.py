@@ -28,10 +28,10 @@ class ModelCall:
     price: Price | None = None
 
     def cost(self, prices: Mapping[str, Price]) -> float | None:
-        """In the currency of the price table; the call's own price counts before those by model name; None without any."""
+        """In the currency of the price table, None without a price; the call's own counts before those by model name."""
         price = self.price or prices.get(self.model)
-        if price is None:
-            return None
+        if price is None:  # what nobody has answered or read costs nothing anywhere
+            return None if self.prompt_tokens or self.completion_tokens else 0.0
         fresh = self.prompt_tokens - self.cached_tokens
         each = fresh * price.prompt + self.cached_tokens * price.cached + self.completion_tokens * price.completion
         return each / 1_000_000

@@ -290,6 +290,15 @@ async def test_each_endpoint_is_counted_by_itself() -> None:
     assert ledger.usage().cost is None  # the second has no price
 
 
+async def test_what_fails_without_a_token_costs_nothing() -> None:
+    """A preferred endpoint without prices that is away does not make the turn's cost unknown."""
+    ledger = Ledger()
+    async with rig(fake.status(500), fake.answer()) as one:
+        one.endpoints[1].account.prices = {"gpt-4.1-mini": PRICE}
+        await one.ask(ledger)
+    assert ledger.usage().cost == pytest.approx(CALL_COST)
+
+
 async def test_a_key_goes_to_its_own_server_alone() -> None:
     """The next endpoint gets the same prompt and not the key of the first."""
     async with rig(fake.status(500), fake.answer()) as one:
