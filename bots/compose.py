@@ -447,6 +447,7 @@ class Application(Parts):
                     tier=tier,
                     prompted=prompted(f"{name}_{label}", JUDGE_GIVEN),
                     rules=rules.checked_by(name),
+                    known=rules.known_to(name),
                 )
                 for name in JUDGES
             }

@@ -56,7 +56,7 @@ class ChiefOutput(BaseModel):
 
 JUDGE_GIVEN = frozenset(
     {
-        "rules", "assistant", "high_stakes", "delusional_framing", "sources", "cited", "intents", "earlier", "message",
+        "rules", "known", "assistant", "high_stakes", "delusional_framing", "sources", "cited", "intents", "earlier", "message",
         "sentences",
     }
 )  # fmt: skip
@@ -67,12 +67,13 @@ SEEN_IN_A_REPLY = (DirectiveKind.INTENT, DirectiveKind.DO_NOT)
 
 @dataclass(frozen=True, kw_only=True)
 class LlmJudge:
-    """Asks one narrow question of a model; `rules` are those this judge checks."""
+    """Asks one narrow question of a model; `rules` are those this judge checks, `known` those that it only has to know."""
 
     name: str
     tier: Tier
     prompted: PromptedModel
     rules: tuple[Rule, ...]
+    known: tuple[Rule, ...] = ()
     earlier_messages: int = 4
 
     async def judge(self, case: Case, ledger: Ledger) -> Verdict:
@@ -90,6 +91,7 @@ class LlmJudge:
     def _variables(self, case: Case) -> dict[str, object]:
         given: dict[str, object] = {
             "rules": [rule.model_dump() for rule in self.rules],
+            "known": [rule.statement for rule in self.known],
             "assistant": {
                 "name": case.assistant_name,
                 "audience": case.audience,

@@ -81,6 +81,7 @@ def values(one: PromptTemplate, outside: str) -> dict[str, Any]:
         "statements": [{"id": "S1", "statement": "s", "advice": "a"}],
         "assistant": {"name": "CAFI", "audience": "people", "condition": "schizophrenia"},
         "rules": [rule],
+        "known": ["s"],
         "rule": rule,
         "count": 4,
         "handoffs": [{"to": "sleep", "name": "n", "when": "w", "terms": ()}],
