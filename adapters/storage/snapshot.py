@@ -94,10 +94,10 @@ def keep_copy(file: Path) -> Path | None:
 
 
 def copies(file: Path) -> list[Path]:
-    """The copies that `keep_copy` has left, the oldest first."""
+    """The copies that `keep_copy` has left, in the order of their revisions."""
     beside = file.parent.iterdir() if file.parent.is_dir() else ()
     found = [one for one in beside if one.name.startswith(file.name + _COPY) and not one.name.endswith(".new")]
-    return sorted(found, key=lambda one: (one.stat().st_mtime_ns, one.name))
+    return sorted(found)
 
 
 def erase_expired(file: Path, before: float) -> None:
@@ -113,19 +113,19 @@ def erase_expired(file: Path, before: float) -> None:
 def erase_chats(file: Path) -> None:
     """Erase from a file that nobody uses whatever is of one chat; raises StorageError."""
     with _opened(file) as connection:
-        _erase_chats(connection)
-        connection.execute("VACUUM")
+        if _erase_chats(connection):
+            connection.execute("VACUUM")
 
 
-def _erase_chats(connection: sqlite3.Connection) -> None:
-    """Erase every row that is of one chat, in whichever of the tables there are."""
+def _erase_chats(connection: sqlite3.Connection) -> int:
+    """Erase every row that is of one chat, in whichever of the tables there are; how many."""
     connection.execute("PRAGMA secure_delete=ON")
     there = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     connection.execute("BEGIN IMMEDIATE")
-    for name, table in metadata.tables.items():
-        if table.info["of_a_chat"] and name in there:
-            connection.execute(str(delete(table)))
+    ours = [table for name, table in metadata.tables.items() if table.info["of_a_chat"] and name in there]
+    gone = sum(connection.execute(str(delete(table))).rowcount for table in ours)
     connection.execute("COMMIT")
+    return gone
 
 
 def _revision(connection: sqlite3.Connection) -> str | None:
