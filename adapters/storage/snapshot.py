@@ -43,18 +43,21 @@ def snapshot(file: Path, *, chats: bool = True) -> Snapshot:
 
 
 def _snapshot(file: Path, chats: bool) -> Snapshot:
-    with _opened(file) as source, closing(sqlite3.connect(":memory:", isolation_level=None)) as copy:
-        source.backup(copy)  # all pages in one step: one transaction that reads, and nobody who writes waits for it
-        if copy.execute("PRAGMA quick_check(1)").fetchone() != ("ok",):
-            raise StorageDamaged(f"{file}: The database is damaged. Keep the backups you have; docs/howto/backup.md")
-        found = _revision(copy)
+    with _opened(file) as source:
+        source.execute("BEGIN")  # it only reads, so nobody who writes waits for it
+        if source.execute("PRAGMA quick_check(1)").fetchone() != ("ok",):
+            raise StorageDamaged(f"{file}: The database is damaged. Keep the backups there are: docs/howto/backup.md")
+        found = _revision(source)
         if found is None:
             raise nothing_stored(file)
-        if not chats:
+        if chats:
+            return Snapshot(content=source.serialize(), revision=found)
+        with closing(sqlite3.connect(":memory:", isolation_level=None)) as copy:
+            source.backup(copy)
             copy.execute("PRAGMA temp_store=MEMORY")
             _erase_chats(copy)
             copy.execute("VACUUM")
-        return Snapshot(content=copy.serialize(), revision=found)
+            return Snapshot(content=copy.serialize(), revision=found)
 
 
 def revision(file: Path) -> str | None:
