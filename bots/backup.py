@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from adapters.storage.backup_file import BackupContent, BackupHead, write_backup
 from adapters.storage.backup_keys import BackupKeys
 from adapters.storage.private_files import private_draft
+from adapters.storage.replacement import journals
 from adapters.storage.snapshot import nothing_stored, revision, snapshot
 from adapters.storage.tables import metadata
 from bots.chats import Chats
@@ -98,8 +99,10 @@ def sqlite_file(settings: CafiSettings) -> Path:
 def files_in_use(settings: CafiSettings) -> set[Path]:
     """What a backup must not be written over."""
     database = sqlite_file(settings)
-    beside = {database.with_name(database.name + ending) for ending in ("", "-wal", "-shm", ".lock")}
-    return {one.resolve() for one in (*beside, secret_file(settings), settings.sessions.inbox_key_file)}
+    used = [database, *journals(database), settings.sessions.inbox_key_file]
+    with suppress(ConfigurationError):  # an account without a home, whose secret is elsewhere
+        used.append(secret_file(settings))
+    return {one.resolve() for one in used}
 
 
 @contextmanager

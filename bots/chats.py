@@ -298,10 +298,10 @@ class Chats(Parts):
         from adapters.storage.snapshot import erase_expired
 
         await self.store.sweep(self.facts.asked_days)
+        await self.count()
         file = database_file(self.application.settings)
         if file is not None:
             await asyncio.to_thread(erase_expired, file, self.clock() - 3600 * self.store.idle_hours)
-        await self.count()
 
     async def count(self) -> None:
         """Save how often the referral was shown; raises StorageError."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from adapters.storage.backup_keys import BackupKeys
 from adapters.storage.keyring_file import read_keyring
 from adapters.storage.lock import DatabaseLock
 from adapters.storage.private_files import make_private_folder, private_draft
-from adapters.storage.replacement import holds_something, replace_database
+from adapters.storage.replacement import holds_something, journals, replace_database
 from adapters.storage.schema_version import is_known, migrate
 from adapters.storage.snapshot import erase_chats
 from adapters.storage.tables import cursors, inbox, reviews
@@ -41,7 +41,6 @@ class Restore:
     keys: Path | None = None
     chats: bool = True
     force: bool = False
-    _said: list[str] = field(default_factory=list, init=False)
 
     @contextmanager
     def alone(self) -> Iterator[None]:
@@ -74,16 +73,15 @@ class Restore:
         database = sqlite_file(self.settings)
         staged = database.with_name(f"{database.name}.restored")
         keys = self._opened_keys(passphrase)
+        _remove(staged)  # left by a restore that was ended half-way
         try:
             head = self._stage(staged, passphrase)
-            await self._prepare(staged, head, keys)
-            with touching(database):
-                self._place(staged, database, keys)
+            said = await self._prepare(staged, head, keys)
+            said += self._place(staged, database, keys)
         finally:
-            for ending in ("", "-wal", "-shm"):
-                staged.with_name(staged.name + ending).unlink(missing_ok=True)
+            _remove(staged)
         made = datetime.fromtimestamp(head.hour * 3600, UTC)
-        return [f"{database} is what it was on {made:%Y-%m-%d %H} h UTC.", *self._said]
+        return [f"{database} is what it was on {made:%Y-%m-%d %H} h UTC.", *said]
 
     def _keep(self, file: Path) -> None:
         """Raise ConfigurationError where something stands there that nobody has given up."""
@@ -112,8 +110,8 @@ class Restore:
                     draft.write(piece)
         return head
 
-    async def _prepare(self, staged: Path, head: BackupHead, keys: BackupKeys | None) -> None:
-        """Bring what was restored to the present: its tables, and what has expired meanwhile."""
+    async def _prepare(self, staged: Path, head: BackupHead, keys: BackupKeys | None) -> list[str]:
+        """Bring what was restored to the present: its tables, and what has expired meanwhile. What there is to say."""
         here = Chats(application=Application(settings=self.settings))
         keyring = here.keyring if keys is None else read_keyring(keys.keyring)
         chats = Chats(application=Application(settings=_over(self.settings, staged)), given={"keyring": keyring})
@@ -127,29 +125,35 @@ class Restore:
             lost = [one for one in await chats.vault.report() if one.chats and not one.given]
         if not self.chats:
             erase_chats(staged)
-            self._said.append("No chat was restored.")
-            return
-        if expired:
-            self._said.append(f"Chats that have expired since, and were left out: {expired}.")
-        if late:
-            self._said.append("What waited for an answer then is not taken up again.")
-        if lost:
-            self._said.append("Its chats lie under a secret that is not here: put that back, or restore with --keys.")
-        self._said.append(
-            "A chat that somebody has erased since then is back, until "
-            f"{self.settings.sessions.idle_hours} hours after its last message. To restore no chat: --without-chats"
+            return ["No chat was restored."]
+        idle = self.settings.sessions.idle_hours
+        told = (
+            (expired, f"Chats that have expired since, and were left out: {expired}."),
+            (late, "What waited for an answer then is not taken up again."),
+            (lost, "Its chats lie under a secret that is not here: put that back, or restore with --keys."),
+            (True, f"A chat that somebody has erased since then is back, until {idle} hours after its last message."),
+            (True, "To restore no chat: --without-chats"),
         )
+        return [sentence for holds, sentence in told if holds]
 
-    def _place(self, staged: Path, database: Path, keys: BackupKeys | None) -> None:
+    def _place(self, staged: Path, database: Path, keys: BackupKeys | None) -> list[str]:
+        """Put files in their places; what there is to say."""
+        said: list[str] = []
         aside: list[Path | None] = []
         if keys is not None:
             kept = secret_file(self.settings)
-            aside += keys.place(kept, self.settings.sessions.inbox_key_file)
-            self._said.append(f"The keys are in {kept}.")
-        aside.append(replace_database(staged, database))
-        for one in aside:
-            if one is not None:
-                self._said.append(f"What was there is {one} now. Delete it when nobody needs it any more.")
+            with touching(kept):
+                aside += keys.place(kept, self.settings.sessions.inbox_key_file)
+            said.append(f"The keys are in {kept}.")
+        with touching(database):
+            aside.append(replace_database(staged, database))
+        moved = [one for one in aside if one is not None]
+        return [*said, *(f"What was there is {one} now. Delete it when nobody needs it any more." for one in moved)]
+
+
+def _remove(staged: Path) -> None:
+    for one in (staged, *journals(staged)):
+        one.unlink(missing_ok=True)
 
 
 def _known_head(head: BackupHead, file: Path) -> BackupHead:

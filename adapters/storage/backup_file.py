@@ -116,9 +116,16 @@ def read_backup(source: BinaryIO, file: Path, head: BackupHead, passphrase: str)
 
 
 def _cipher(head: BackupHead, passphrase: str) -> AESGCM:
-    # The same letters come as other bytes from another keyboard.
-    words = unicodedata.normalize("NFC", passphrase).encode()
-    return AESGCM(Scrypt(salt=head.salt, length=32, n=2**head.cost, r=8, p=1).derive(words))
+    # The same letters come as other bytes from another keyboard; the environment may hold bytes that are no letters.
+    words = unicodedata.normalize("NFC", passphrase).encode(errors="surrogateescape")
+    try:
+        return AESGCM(Scrypt(salt=head.salt, length=32, n=2**head.cost, r=8, p=1).derive(words))
+    except MemoryError as error:
+        needed = 2**head.cost >> 10
+        raise ConfigurationError(
+            f"There is not enough memory: {needed} MB are needed for the passphrase alone.",
+            remedy="Close other programs, or do it on another computer.",
+        ) from error
 
 
 def _nonce(number: int, *, last: bool) -> bytes:

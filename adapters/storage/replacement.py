@@ -9,26 +9,31 @@ from pathlib import Path
 
 from adapters.storage.private_files import private_draft, sync_folder, write_private
 
-_JOURNALS = ("-wal", "-shm")
-
 
 def replace_database(staged: Path, database: Path) -> Path | None:
     """Put SQLite's file `staged` in place of a database that nobody uses; where that one is now. Raises OSError."""
-    aside = None
-    if holds_something(database):
+    there = holds_something(database)
+    if there:
         _take_in_journal(database)
-        aside = _free(database)
-        for ending in _JOURNALS:  # of a damaged one: they must not be taken for the new one's
-            journal = database.with_name(database.name + ending)
-            if journal.exists():
-                journal.replace(aside.with_name(aside.name + ending))
+    aside = _free(database)
+    for journal in journals(
+        database
+    ):  # of a damaged one, or of one that is gone: SQLite would read it into the new one
+        if journal.exists():
+            journal.replace(journal.with_name(journal.name.replace(database.name, aside.name, 1)))
+    if there:
         try:
             aside.hardlink_to(database)  # so that there is a database at every moment
         except OSError:
             database.replace(aside)
     staged.replace(database)
     sync_folder(database.parent)
-    return aside
+    return aside if there else None
+
+
+def journals(database: Path) -> list[Path]:
+    """The files that SQLite keeps beside its own while it is open, and leaves there when its program is killed."""
+    return [database.with_name(database.name + ending) for ending in ("-wal", "-shm")]
 
 
 def replace_text(file: Path, text: str) -> Path | None:

@@ -108,9 +108,12 @@ def erase_expired(file: Path, before: float) -> None:
 
     Raises StorageError.
     """
-    for copy in copies(file):
-        if copy.stat().st_mtime < before:
-            erase_chats(copy)
+    try:
+        old = [copy for copy in copies(file) if copy.stat().st_mtime < before]
+    except OSError as error:  # the folder is away, or somebody has just removed one
+        raise StorageUnavailable(f"{file}: Copies beside it cannot be read: {error.strerror}.") from error
+    for copy in old:
+        erase_chats(copy)
 
 
 def erase_chats(file: Path) -> None:

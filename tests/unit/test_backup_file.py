@@ -46,6 +46,7 @@ def test_a_passphrase_is_the_same_from_every_keyboard() -> None:
     assert opened(sealed, "drei H\u00fchner im Schnee") == b"words"
     with pytest.raises(ConfigurationError, match=r"^monday: The passphrase does not open it\."):
         opened(sealed, "drei Huhner im Schnee")
+    assert opened(written(b"words", "from the environment \udcff"), "from the environment \udcff") == b"words"
 
 
 def test_the_same_content_twice_gives_two_files_that_share_nothing() -> None:

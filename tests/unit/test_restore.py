@@ -209,8 +209,14 @@ async def test_a_journal_that_a_killed_program_has_left_goes_along(tmp_path: Pat
     for name, held in content.items():
         (killed / name).write_bytes(held)
     assert b"in the journal" in content["cafi.db-wal"] and b"in the journal" not in content["cafi.db"]
+    (killed / "cafi.db.restored-wal").write_bytes(content["cafi.db-wal"])
     await restored(killed, file, force=True)
     assert b"in the journal" in (killed / "cafi.db.replaced").read_bytes()
+    assert await loaded(killed) == ("told before", ["waits"])
+    assert b"in the journal" not in (killed / "cafi.db").read_bytes()
+    (killed / "cafi.db").unlink()
+    (killed / "cafi.db-wal").write_bytes(content["cafi.db-wal"])
+    await restored(killed, file)
     assert await loaded(killed) == ("told before", ["waits"])
     assert b"in the journal" not in (killed / "cafi.db").read_bytes()
 
