@@ -16,9 +16,8 @@ def replace_database(staged: Path, database: Path) -> Path | None:
     if there:
         _take_in_journal(database)
     aside = _free(database)
-    for journal in journals(
-        database
-    ):  # of a damaged one, or of one that is gone: SQLite would read it into the new one
+    # Of a damaged database, or of one that is gone: SQLite would read them into the new one.
+    for journal in journals(database):
         if journal.exists():
             journal.replace(journal.with_name(journal.name.replace(database.name, aside.name, 1)))
     if there:
