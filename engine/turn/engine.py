@@ -240,7 +240,7 @@ class Engine:
         if asked.section is None and subject not in FACTS and not assistant.teams[0].built_in:
             return None
         put_in = {
-            "condition": assistant.settings.condition,
+            "condition": assistant.settings.condition_told,
             "emergency": referral.emergency(),
             "contacts": referral.brief(),
         }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import shutil
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
@@ -14,13 +15,15 @@ from hypothesis import strategies as st
 from bots.check import missing_in
 from bots.compose import Application
 from bots.settings import CafiSettings
+from engine.agent.smalltalk import SmallTalk
 from engine.exceptions import ConfigurationError, ModelOutputError
 from engine.knowledge.base import KnowledgeBase, scan_edition
+from engine.language.detection import LanguageDetector
 from engine.models.prompted_model import PromptedModel
 from engine.models.protocol import Prompt
 from engine.models.scripted import ScriptedModel
 from engine.settings import Budget
-from engine.types import Basis, Decision, Draft
+from engine.types import Basis, Decision, Draft, Message, Role
 from kb_tools.lint.finding import LintFinding, Severity
 from kb_tools.lint.lint import lint
 from kb_tools.pictures import drawings, translated_drawing, words_of
@@ -28,6 +31,7 @@ from kb_tools.reading_ease import EASE, fernandez_huerta, kandel_moles, lix
 from kb_tools.translation_stamps import renew
 from kb_tools.translator import TranslatedSection, TranslatedSource, Translator
 from tests.sources import SHIPPED, write
+from tests.team import application, scripted, shipped_parts
 from tests.unit.test_kb_lint import LIMITS
 
 TODAY = date(2026, 11, 1)
@@ -437,6 +441,47 @@ def test_the_chat_keeps_its_language_where_a_message_does_not_show_one(
     assert asyncio.run(engine.respond(engine.start(), message, usual=chat)).language == chat
     english = asyncio.run(engine.respond(engine.start(), "can I drink alcohol with my medicine?", usual=chat))
     assert english.language == "en"
+
+
+ENGLISH, GERMAN = "What is schizophrenia and what helps?", "Was ist Schizophrenie und was hilft dagegen?"
+NORWEGIAN = "Hva er en psykose, og hvor lenge varer den?"
+
+
+@pytest.mark.parametrize(
+    ("earlier", "message", "language"),
+    [
+        ((ENGLISH, "and what about the weight then?"), "hva er schizofreni", "nb"),
+        ((ENGLISH,), "was ist Schizophrenie", "de"),
+        ((GERMAN,), "what helps then", "en"),
+        ((NORWEGIAN,), "side effects please", "en"),
+        ((GERMAN,), "clozapin 300 mg", "de"),
+        ((NORWEGIAN,), "ok", "nb"),
+        ((GERMAN, "ok"), "hilft Bewegung", "de"),
+        (("ok",), "hva hjelper", "nb"),
+        ((), "qu'est-ce que c'est", "fr"),
+    ],
+)
+def test_a_few_words_leave_a_conversations_language_only_where_they_are_plainly_of_another(
+    earlier: tuple[str, ...], message: str, language: str
+) -> None:
+    """Two or three words are judged by themselves and weighed against the last message that shows a language."""
+    before = tuple(Message(role=Role.USER, content=one) for one in earlier)
+    assert LanguageDetector().of(message, before) == language
+
+
+def test_prompts_name_the_condition_as_they_are_written_and_fixed_texts_as_they_are_read(tmp_path: Path) -> None:
+    """With a model, who writes French is answered by prompts about schizophrenia, and greeted about "la schizophrénie"."""
+    model = scripted({})
+    engine = application(tmp_path, model, shipped_parts()).engine
+    built = engine.assistants["schizophrenia"]
+    french = replace(built, settings=built.settings.spoken("fr"))
+    engine = replace(engine, assistants={"schizophrenia": french})
+    asyncio.run(engine.respond(engine.start(), "what helps me sleep?"))
+    prompts = ["".join(one.content for one in prompt.messages) for prompt in model.prompts if prompt.role != "urgency"]
+    assert len(prompts) > 1 and all("about schizophrenia" in one or "on schizophrenia" in one for one in prompts)
+    assert not any("schizophrénie" in one for one in prompts)
+    told = SmallTalk(texts=built.texts.model_copy(update={"greeting": "{condition}"})).answer("hello", french.settings)
+    assert told == "la schizophrénie"
 
 
 @pytest.mark.parametrize(
