@@ -189,6 +189,28 @@ def test_a_fault_is_named_with_file_and_line(folder: Path, name: str, text: str,
     assert edition.sources["tea"].text
 
 
+@pytest.mark.parametrize(
+    ("right", "wrong", "original", "translated"),
+    [
+        ("{#strength}", "{#weight}", "strength", "about"),
+        ("[danger: spill]", "[obey]", "strength", "about"),
+        ("[intent: informs]", "[obey]", "about", "strength"),
+    ],
+)
+def test_a_faulty_section_alone_is_read_from_the_original(
+    folder: Path, right: str, wrong: str, original: str, translated: str
+) -> None:
+    """A wrong id or directive costs the translation that one section; title and the others stay, and the fault is named."""
+    write(folder, "translations/de/tea.md", GERMAN.replace(right, wrong))
+    base = KnowledgeBase.load(folder)
+    tea = base.edition("de").sources["tea"]
+    assert tea.title == "Tee" and tea.foreign_sections == {original}
+    english = {one.id: one.text for one in base.sources["tea"].sections}
+    german = {one.id: one.text for one in tea.sections}
+    assert german[translated] != english[translated] and english[original].split("\n")[-1] in german[original]
+    assert any(one.severity is Severity.ERROR and one.line > 1 for one in lint(folder, LIMITS, TODAY).findings)
+
+
 def test_a_translation_is_read_from_its_own_folder_alone(
     folder: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
@@ -443,20 +465,20 @@ def test_the_chat_keeps_its_language_where_a_message_does_not_show_one(
     assert english.language == "en"
 
 
-ENGLISH, GERMAN = "What is schizophrenia and what helps?", "Was ist Schizophrenie und was hilft dagegen?"
-NORWEGIAN = "Hva er en psykose, og hvor lenge varer den?"
+IN_ENGLISH, IN_GERMAN = "What is schizophrenia and what helps?", "Was ist Schizophrenie und was hilft dagegen?"
+IN_NORWEGIAN = "Hva er en psykose, og hvor lenge varer den?"
 
 
 @pytest.mark.parametrize(
     ("earlier", "message", "language"),
     [
-        ((ENGLISH, "and what about the weight then?"), "hva er schizofreni", "nb"),
-        ((ENGLISH,), "was ist Schizophrenie", "de"),
-        ((GERMAN,), "what helps then", "en"),
-        ((NORWEGIAN,), "side effects please", "en"),
-        ((GERMAN,), "clozapin 300 mg", "de"),
-        ((NORWEGIAN,), "ok", "nb"),
-        ((GERMAN, "ok"), "hilft Bewegung", "de"),
+        ((IN_ENGLISH, "and what about the weight then?"), "hva er schizofreni", "nb"),
+        ((IN_ENGLISH,), "was ist Schizophrenie", "de"),
+        ((IN_GERMAN,), "what helps then", "en"),
+        ((IN_NORWEGIAN,), "side effects please", "en"),
+        ((IN_GERMAN,), "clozapin 300 mg", "de"),
+        ((IN_NORWEGIAN,), "ok", "nb"),
+        ((IN_GERMAN, "ok"), "hilft Bewegung", "de"),
         (("ok",), "hva hjelper", "nb"),
         ((), "qu'est-ce que c'est", "fr"),
     ],
