@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -38,6 +39,7 @@ from adapters.storage.vault import Vault
 from bots.compose import Application
 from bots.parts import Parts
 from bots.secret_file import database_file, secret_file
+from engine import ConfigurationError
 
 _log = logging.getLogger("cafi.run")
 
@@ -58,17 +60,41 @@ class Chats(Parts):
         return database
 
     def migrate(self) -> None:
-        """Bring the tables to the present version; raises ConfigurationError where another CAFI runs with older ones."""
+        """Bring the tables to the present version; raises ConfigurationError where another CAFI runs with older ones.
+
+        SQLite's file is copied before.
+        """
         from adapters.storage.schema_version import migrate, outdated
 
         if not outdated(self.database):
             return
         release = None if self._held else self._lock()
         try:
+            self._keep_copy()
             migrate(self.database)
         finally:
             if release is not None:
                 release()
+
+    def _keep_copy(self) -> None:
+        """Copy the database before a migration, so that there is a way back; raises ConfigurationError, StorageError."""
+        from adapters.storage.snapshot import keep_copy
+
+        file = database_file(self.application.settings)
+        if file is None:
+            return
+        try:
+            copy = keep_copy(file)
+        except OSError as error:
+            raise ConfigurationError(
+                f"It cannot be copied before its tables are changed: {error.strerror}.",
+                file=file,
+                remedy="Check the folder's rights and its space.",
+            ) from error
+        if copy is not None:
+            _log.warning(
+                "%s is the database as it was before this version; docs/howto/upgrade.md tells the way back", copy
+            )
 
     def alone(self) -> None:
         """Hold the database for this program alone, until the application closes; raises ConfigurationError.
@@ -269,9 +295,14 @@ class Chats(Parts):
             make_inbox_key(inbox_key)
 
     async def sweep(self) -> None:
-        """Erase what has expired, and save what was counted; raises StorageError."""
+        """Erase what has expired, in copies from before a migration too, and save what was counted; raises StorageError."""
+        from adapters.storage.snapshot import erase_expired
+
         await self.store.sweep(self.facts.asked_days)
         await self.count()
+        file = database_file(self.application.settings)
+        if file is not None:
+            await asyncio.to_thread(erase_expired, file, self.clock() - 3600 * self.store.idle_hours)
 
     async def count(self) -> None:
         """Save how often the referral was shown; raises StorageError."""

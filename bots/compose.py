@@ -135,12 +135,14 @@ class SearchOnDemand(Retriever):
 class Application(Parts):
     """Everything that runs, built on first use.
 
-    `model` replaces the configured language model, and `embedder` the configured embeddings with it.
+    `model` replaces the configured language model, and `embedder` the configured embeddings with it. `agent_prompt`: the
+    template that leads the agent; another than the shipped one is for measurements.
     """
 
     settings: CafiSettings
     model: ChatModel | None = None
     embedder: Embedder | None = None
+    agent_prompt: str = "agent"
     closing: AsyncExitStack = field(default_factory=AsyncExitStack)
 
     @cached_property
@@ -497,13 +499,14 @@ class Application(Parts):
                     tier=tier,
                     prompted=prompted(f"{name}_{label}", JUDGE_GIVEN),
                     rules=rules.checked_by(name),
+                    known=rules.known_to(name),
                 )
                 for name in JUDGES
             }
 
         return Team(
             agent=LlmAgent(
-                prompted=prompted("agent", AGENT_GIVEN),
+                prompted=prompted(self.agent_prompt, AGENT_GIVEN),
                 knowledge=knowledge,
                 rules=rules,
                 wishes=texts.wishes,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, model_validator
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, SecretStr, model_validator
 
 from engine.types import Tier
 
@@ -276,8 +276,15 @@ class AssistantSettings(Strict):
         ),
     )
 
+    _condition_told: str = PrivateAttr(default="")
+
+    @property
+    def condition_told(self) -> str:
+        """What it is about, in the language of the fixed texts; `condition` stays as prompts need it, in that of the texts."""
+        return self._condition_told or self.condition
+
     def spoken(self, language: str) -> AssistantSettings:
-        """The same in a language; itself where nothing is said in it."""
+        """The same in a language; itself where nothing is said in it. Its `condition` is not translated: prompts name it."""
         said = self.in_languages.get(language)
         if said is None:
             return self
@@ -285,5 +292,7 @@ class AssistantSettings(Strict):
             one.model_copy(update=said.handoffs[one.to].model_dump()) if one.to in said.handoffs else one
             for one in self.handoffs
         )
-        own = {"name": said.name, "condition": said.condition, "topics": said.topics}
-        return self.model_copy(update={"handoffs": handoffs} | {key: value for key, value in own.items() if value})
+        own = {"name": said.name, "topics": said.topics}
+        told = self.model_copy(update={"handoffs": handoffs} | {key: value for key, value in own.items() if value})
+        told._condition_told = said.condition  # a copy of our own that nobody has seen yet
+        return told

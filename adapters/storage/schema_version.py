@@ -34,6 +34,15 @@ def outdated(database: Database) -> bool:
     return database.run_now(work)
 
 
+def is_known(revision: str) -> bool:
+    """Whether this CAFI has tables of that revision, or can bring them to the present one."""
+    return revision in _known(_config())
+
+
+def _known(config: Config) -> set[str]:
+    return {script.revision for script in ScriptDirectory.from_config(config).walk_revisions()}
+
+
 def _config() -> Config:
     config = Config()
     config.set_main_option("script_location", str(_FOLDER))
@@ -43,8 +52,7 @@ def _config() -> Config:
 def _migrate(connection: Connection, place: str) -> str | None:
     before = MigrationContext.configure(connection).get_current_revision()
     config = _config()
-    known = {script.revision for script in ScriptDirectory.from_config(config).walk_revisions()}
-    if before is not None and before not in known:
+    if before is not None and before not in _known(config):
         raise StorageDamaged(f"{place}: The database was made by a newer CAFI. Start that one, or another database.")
     config.attributes["connection"] = connection
     command.upgrade(config, "head")

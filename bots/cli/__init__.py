@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from bots.cli.backup import backup, restore
 from bots.cli.discord import discord_app
 from bots.cli.feedback import feedback_app
 from bots.cli.kb import kb_app
@@ -168,6 +169,10 @@ def check(
             typer.echo(f"{len(errors)} errors, {len(found) - len(errors)} warnings")
         if errors:
             raise typer.Exit(FAILED)
+
+
+app.command()(backup)
+app.command()(restore)
 
 
 def _check_models(config: Path | None, kb: Path | None, agents: str | None, *, as_json: bool) -> None:

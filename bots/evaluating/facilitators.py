@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bots.evaluating.runs import (
+    SHIPPED_PROMPT,
     BudgetCost,
     BudgetTokens,
     Parallel,
     Seed,
     held,
+    led,
     limited,
     playing_model,
     playing_option,
@@ -55,6 +57,9 @@ def facilitators(
     sees: Sees = "last",
     played_by: PlayedBy = None,
     facilitators_file: FacilitatorsFile = None,
+    agent_prompt: Annotated[
+        str, typer.Option(help="weak: an agent without rules that wants to please.", metavar="shipped|weak")
+    ] = SHIPPED_PROMPT,
     seed: Seed = None,
     parallel: Parallel = None,
     budget_tokens: BudgetTokens = None,
@@ -78,7 +83,7 @@ def facilitators(
     from evaluation.facilitating.run import Run
 
     async def run() -> dict[str, Any]:
-        running = seeded(measured(config, kb, agents), seed)
+        running = led(seeded(measured(config, kb, agents), seed), agent_prompt)
         file = FacilitatorFile.load(*_given(facilitators_file))
         begun = conversations or SHIPPED
         design = Design(
