@@ -49,7 +49,10 @@ class RuleBook:
 
     @property
     def conduct(self) -> tuple[Rule, ...]:
-        """The rules of role and tone, and what they must leave room for. Agents are told these; how to use sources their prompt says in steps."""
+        """The rules of role and tone, and what they must leave room for.
+
+        Agents are told these; how to use sources their prompt says in steps.
+        """
         return tuple(rule for rule in self.rules if "role_and_tone" in (*rule.checked_by, *rule.known_to))
 
     def checked_by(self, judge: str) -> tuple[Rule, ...]:

@@ -149,7 +149,7 @@ async def answering(received: fake.Received) -> web.StreamResponse:
 
 
 async def test_a_run_with_language_models_is_seeded_and_keeps_to_its_budget(tmp_path: Path) -> None:
-    """Facilitators are played by the model, the weak prompt leads the agent, each request carries the seed, the budget ends it."""
+    """The model plays facilitators, the weak prompt leads the agent, each request has the seed, the budget ends the run."""
     run = tmp_path / "run"
     async with OpenAIServer([answering]) as server:
         process = await asyncio.create_subprocess_exec(
