@@ -26,4 +26,5 @@ def api(chats: Chats) -> ApiBot:
         spending=chats.spending,
         places=application.places,
         counts=chats.counts,
+        endpoints=application.endpoint_figures,
     )

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from contextlib import nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -38,7 +40,8 @@ from adapters.storage.urgent_counts import UrgentCounts
 from adapters.storage.vault import Vault
 from bots.compose import Application
 from bots.parts import Parts
-from bots.secret_file import secret_file
+from bots.secret_file import database_file, secret_file
+from engine import ConfigurationError
 
 if TYPE_CHECKING:
     from adapters.storage.schema_version import Migrated
@@ -62,10 +65,39 @@ class Chats(Parts):
         return database
 
     def migrate(self) -> Migrated:
-        """Bring the tables to the present version; raises ConfigurationError where another CAFI runs with older ones."""
+        """Bring the tables to the present version; raises ConfigurationError where another CAFI runs with older ones.
+
+        SQLite's file is copied before.
+        """
         from adapters.storage.schema_version import migrate
 
-        return migrate(self.database, nullcontext if self._held else partial(alone, self.database))
+        return migrate(self.database, self._changing)
+
+    @contextmanager
+    def _changing(self) -> Iterator[None]:
+        with nullcontext() if self._held else alone(self.database):
+            self._keep_copy()
+            yield
+
+    def _keep_copy(self) -> None:
+        """Copy the database before a migration, so that there is a way back; raises ConfigurationError, StorageError."""
+        from adapters.storage.snapshot import keep_copy
+
+        file = database_file(self.application.settings)
+        if file is None:
+            return
+        try:
+            copy = keep_copy(file)
+        except OSError as error:
+            raise ConfigurationError(
+                f"It cannot be copied before its tables are changed: {error.strerror}.",
+                file=file,
+                remedy="Check the folder's rights and its space.",
+            ) from error
+        if copy is not None:
+            _log.warning(
+                "%s is the database as it was before this version; docs/howto/upgrade.md tells the way back", copy
+            )
 
     def alone(self) -> None:
         """Hold the database for this program alone, until the application closes; raises ConfigurationError.
@@ -138,6 +170,7 @@ class Chats(Parts):
             store=self.store,
             tokens_a_day=limits.tokens_a_day,
             cost_a_day=limits.cost_a_day,
+            accounts=self.application.accounts,
             today=lambda: int(self.clock() // 86_400),
         )
 
@@ -255,9 +288,14 @@ class Chats(Parts):
             make_inbox_key(inbox_key)
 
     async def sweep(self) -> None:
-        """Erase what has expired, and save what was counted; raises StorageError."""
+        """Erase what has expired, in copies from before a migration too, and save what was counted; raises StorageError."""
+        from adapters.storage.snapshot import erase_expired
+
         await self.store.sweep(self.facts.asked_days)
         await self.count()
+        file = database_file(self.application.settings)
+        if file is not None:
+            await asyncio.to_thread(erase_expired, file, self.clock() - 3600 * self.store.idle_hours)
 
     async def count(self) -> None:
         """Save how often the referral was shown; raises StorageError."""

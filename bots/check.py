@@ -132,17 +132,39 @@ def findings_of(running: Application, config: Path | None = None) -> list[Findin
 def _spending(running: Application, file: Path) -> Iterator[Finding]:
     """A model that anybody may ask without end costs without end; and what costs nothing known reaches no limit of cost."""
     settings = running.settings
-    if not settings.uses_llm or settings.spending.tokens_a_day is not None or _tried(lambda: running.prices):
+    if not settings.uses_llm or _tried(lambda: running.prices):
+        return
+    yield from _spending_there(running, file)
+    each = settings.models.endpoints
+    if settings.spending.tokens_a_day is not None or (each and all(one.tokens_a_day for one in each)):
         return
     key, remedy = "spending.tokens_a_day", "Set it, or CAFI_SPENDING__TOKENS_A_DAY, for example to 2000000."
     if settings.spending.cost_a_day is None:
+        if each and all(one.tokens_a_day or one.cost_a_day for one in each):
+            return
         problem = "A language model is configured and nothing limits what it may spend a day."
         yield Finding(level="error", problem=ConfigurationError(problem, file=file, key=key, remedy=remedy))
         return
-    models = {settings.models.large, settings.models.small, *settings.models.roles.values()}
-    if unknown := sorted(models - set(running.prices)):
+    own = {one.name: set(one.prices) for one in each}
+    places = settings.models.places.items()
+    if unknown := sorted({one for name, at in places for one in at.names - set(running.prices) - own.get(name, set())}):
         problem = f"spending.cost_a_day counts nothing for {', '.join(unknown)}: config/prices.yaml has no price."
         yield Finding(level="error", problem=ConfigurationError(problem, file=file, key=key, remedy=remedy))
+
+
+def _spending_there(running: Application, file: Path) -> Iterator[Finding]:
+    """An endpoint's own limit of cost, which counts nothing where a price is missing."""
+    models = running.settings.models
+    for one in models.endpoints:
+        unknown = sorted(models.places[one.name].names - set(running.prices) - set(one.prices))
+        if one.cost_a_day is not None and unknown:
+            problem = ConfigurationError(
+                f"It counts nothing for {', '.join(unknown)}: there is no price.",
+                file=file,
+                key=f"models.endpoints.{one.name}.cost_a_day",
+                remedy=f"Add models.endpoints.{one.name}.prices, or set tokens_a_day.",
+            )
+            yield Finding(level="error", problem=problem)
 
 
 def _tried(read: Callable[[], object]) -> list[Finding]:

@@ -20,8 +20,10 @@ from engine import (
     ROLE_AND_TONE,
     SOURCE_FIDELITY,
     UNSUPPORTED_CLAIMS,
+    Account,
     Assistant,
     AssistantSettings,
+    Breaker,
     BuiltinRefiner,
     BuiltinRoleAndTone,
     BuiltinSourceFidelity,
@@ -31,6 +33,9 @@ from engine import (
     Disclaimer,
     EmbeddedSources,
     Embedder,
+    Endpoint,
+    EndpointFigures,
+    Endpoints,
     Engine,
     Floor,
     Guide,
@@ -40,6 +45,7 @@ from engine import (
     JudgePhrases,
     KnowledgeBase,
     MessageKinds,
+    ModelSettings,
     PassageRanking,
     PhraseNeed,
     Price,
@@ -129,21 +135,30 @@ class SearchOnDemand(Retriever):
 class Application(Parts):
     """Everything that runs, built on first use.
 
-    `model` replaces the configured language model, and `embedder` the configured embeddings with it.
+    `model` replaces the configured language model, and `embedder` the configured embeddings with it. `agent_prompt`: the
+    template that leads the agent; another than the shipped one is for measurements.
     """
 
     settings: CafiSettings
     model: ChatModel | None = None
     embedder: Embedder | None = None
+    agent_prompt: str = "agent"
     closing: AsyncExitStack = field(default_factory=AsyncExitStack)
 
     @cached_property
     def chat_model(self) -> ChatModel | None:
         """The language model, or None where only built-in agents run."""
-        if self.model is not None or not self.settings.uses_llm:
+        if self.model is not None or not self.endpoints:
             return self.model
+        return Endpoints(self.endpoints)
+
+    @cached_property
+    def endpoints(self) -> tuple[Endpoint, ...]:
+        """Where the configured language models are asked, in order of preference; none where only built-in agents run."""
         models = self.settings.models
-        if models.api_key is None and models.base_url is None:
+        if not self.settings.uses_llm:
+            return ()
+        if not models.reachable:
             raise ConfigurationError(
                 "Language models are asked for, but neither a key nor an address is set.",
                 key="models.api_key",
@@ -161,16 +176,48 @@ class Application(Parts):
             ) from error
         # Its default prints every retry on standard output, where only replies and JSON belong.
         stamina.instrumentation.set_on_retry_hooks(())
-        model = OpenAIModel(models)
-        self.closing.push_async_callback(model.aclose)
-        return model
+        own = {one.name: one for one in models.endpoints}
+        made: list[Endpoint] = []
+        for name, at in models.places.items():
+            account = Account(endpoint=name, prices=self.prices)
+            if (one := own.get(name)) is not None:
+                account.prices = {**self.prices, **one.prices}
+                account.tokens_a_day, account.cost_a_day = one.tokens_a_day, one.cost_a_day
+            model = OpenAIModel(at, where=self._key_of(name, at), account=account)
+            self.closing.push_async_callback(model.aclose)
+            breaker = Breaker(settings=models.breaker)
+            made.append(Endpoint(model=model, once=model.once(), account=account, breaker=breaker))
+        return tuple(made)
+
+    def _key_of(self, name: str, at: ModelSettings) -> str:
+        """Under which key an endpoint stands; raises ConfigurationError for one in the list that nobody can reach."""
+        if not self.settings.models.endpoints:
+            return "models"
+        where = f"models.endpoints.{name}"
+        if not at.reachable:
+            raise ConfigurationError(
+                "Neither a key nor an address is set.",
+                key=f"{where}.api_key",
+                remedy=f"Set CAFI_MODELS__ENDPOINT_KEYS__{name.upper()}, or base_url for a server that needs no key.",
+            )
+        return where
+
+    def endpoint_figures(self) -> tuple[EndpointFigures, ...]:
+        """What was asked of each endpoint and what it cost, for reports."""
+        return tuple(one.figures() for one in self.endpoints) if self.model is None else ()
+
+    @property
+    def accounts(self) -> tuple[Account, ...]:
+        """What each endpoint is charged with."""
+        return tuple(one.account for one in self.endpoints) if self.model is None else ()
 
     @property
     def provider(self) -> str | None:
-        """The host of the language model, None without one."""
+        """The host of the language model, None without one; of several endpoints, all of them."""
         if self.chat_model is None:
             return None
-        return urlsplit(self.settings.models.base_url).hostname if self.settings.models.base_url else "OpenAI"
+        addresses = (one.base_url for one in self.settings.models.places.values())
+        return ", ".join(dict.fromkeys((urlsplit(one).hostname or one) if one else "OpenAI" for one in addresses))
 
     @cached_property
     def embeddings(self) -> Embedder | None:
@@ -180,7 +227,9 @@ class Application(Parts):
             return self.embedder if self.chat_model is not None else None
         from engine import OpenAIEmbedder
 
-        embedder = OpenAIEmbedder(models)
+        # The search has one model for all vectors: another endpoint's would not go with those that are kept.
+        first, (name, at) = self.endpoints[0], next(iter(models.places.items()))
+        embedder = OpenAIEmbedder(at, where=self._key_of(name, at), account=first.account)
         self.closing.push_async_callback(embedder.aclose)
         return embedder
 
@@ -284,9 +333,14 @@ class Application(Parts):
         return GuideTexts.load_all(self.settings.config_folder / "guide")
 
     @cached_property
+    def price_table(self) -> PriceTable:
+        """What models cost, and in which currency."""
+        return read_yaml(self.settings.config_folder / "prices.yaml", PriceTable)
+
+    @property
     def prices(self) -> dict[str, Price]:
         """What models cost, by name."""
-        return read_yaml(self.settings.config_folder / "prices.yaml", PriceTable).models
+        return self.price_table.models
 
     @cached_property
     def places(self) -> asyncio.Semaphore | None:
@@ -445,13 +499,14 @@ class Application(Parts):
                     tier=tier,
                     prompted=prompted(f"{name}_{label}", JUDGE_GIVEN),
                     rules=rules.checked_by(name),
+                    known=rules.known_to(name),
                 )
                 for name in JUDGES
             }
 
         return Team(
             agent=LlmAgent(
-                prompted=prompted("agent", AGENT_GIVEN),
+                prompted=prompted(self.agent_prompt, AGENT_GIVEN),
                 knowledge=knowledge,
                 rules=rules,
                 wishes=texts.wishes,

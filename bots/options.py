@@ -48,6 +48,19 @@ def application(config: Path | None, kb: Path | None, agents: str | None) -> App
     return Application(settings=read_settings(config, {"knowledge_base": kb, "agents": agents}))
 
 
+def measured(config: Path | None, kb: Path | None, agents: str | None) -> Application:
+    """The same for a measurement: the preferred endpoint alone, and each call is tried, however many have failed.
+
+    Else figures would be of several models at once, or of the built-in agents, for a bad minute's sake.
+    """
+    from engine import BreakerSettings
+
+    running = application(config, kb, agents)
+    models = running.settings.models.preferred.model_copy(update={"breaker": BreakerSettings(failures=0)})
+    running.settings = running.settings.model_copy(update={"models": models})
+    return running
+
+
 def one_of(option: str, value: str, names: Sequence[str]) -> str:
     """The value of an option that takes one of some names; raises ConfigurationError."""
     from engine import ConfigurationError

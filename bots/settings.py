@@ -298,8 +298,7 @@ class CafiSettings(BaseSettings):
     @property
     def uses_llm(self) -> bool:
         """Whether language models are used: asked for, or a key or an address is configured."""
-        reachable = self.models.api_key is not None or self.models.base_url is not None
-        return self.agents == "llm" or (self.agents == "auto" and reachable)
+        return self.agents == "llm" or (self.agents == "auto" and self.models.reachable)
 
     @classmethod
     def settings_customise_sources(
@@ -317,7 +316,7 @@ class CafiSettings(BaseSettings):
 def read_settings(file: Path | None = None, options: Mapping[str, Any] | None = None) -> CafiSettings:
     """Settings from `file` (else config/cafi.yaml), the environment and options; raises ConfigurationError.
 
-    `OPENAI_API_KEY` serves as models.api_key where no other is set.
+    `OPENAI_API_KEY` serves as models.api_key where no other is set, and so for an endpoint at OpenAI's own address.
     """
     path = file or data_root() / "config" / "cafi.yaml"
     text = read_text(path, remedy="Check --config.") if file is not None or path.exists() else ""
@@ -329,10 +328,21 @@ def read_settings(file: Path | None = None, options: Mapping[str, Any] | None = 
     except SettingsError as error:
         raise _unreadable(error) from None
     changes = {key: value for key, value in (options or {}).items() if value is not None}
-    key = os.environ.get("OPENAI_API_KEY")
-    if key and settings.models.api_key is None and settings.models.base_url is None:
-        changes["models"] = ModelSettings.model_validate({**settings.models.model_dump(), "api_key": key})
+    if key := os.environ.get("OPENAI_API_KEY"):
+        changes["models"] = _with_openai_key(settings.models, SecretStr(key))
     return settings.model_copy(update=changes)
+
+
+def _with_openai_key(models: ModelSettings, key: SecretStr) -> ModelSettings:
+    """The key goes to OpenAI itself, where no other is set, and to no other server."""
+    if not models.reachable:
+        return models.model_copy(update={"api_key": key})
+    keyless = [
+        name
+        for name, one in models.places.items()
+        if models.endpoints and one.provider == "openai" and one.base_url is None and one.api_key is None
+    ]
+    return models.model_copy(update={"endpoint_keys": {**models.endpoint_keys, **dict.fromkeys(keyless, key)}})
 
 
 def _problem(error: ValidationError, path: Path, text: str) -> ConfigurationError:

@@ -38,6 +38,7 @@ def web(chats: Chats) -> WebBot:
         slow_after=sessions.slow_after_seconds,
         problems=lambda: _problems(chats),
         figures=None if chats.feedback is None else lambda: _figures(chats),
+        endpoints=chats.application.endpoint_figures,
         referrals=lambda: ReferralCounts(database=chats.database).ended(weeks.today()),
     )
 

@@ -98,6 +98,10 @@ if TYPE_CHECKING:
     from engine.language.text import STOP_WORDS, clean, fold, grade, sentences, squash, stem, stems, words
     from engine.language.vectors import Floats, WordVectors, load_vectors, subject_lines, write_vectors
     from engine.memo import one_turn
+    from engine.models.account import Account
+    from engine.models.breaker import Breaker, BreakerState
+    from engine.models.endpoint_trial import EndpointTrial, try_endpoint
+    from engine.models.endpoints import Endpoint, EndpointFigures, Endpoints
     from engine.models.ledger import Ledger, ModelCall
     from engine.models.openai_embeddings import OpenAIEmbedder
     from engine.models.openai_model import OpenAIModel
@@ -128,7 +132,16 @@ if TYPE_CHECKING:
     from engine.retrieval.sections import SectionHit, SectionSearch, SectionsFound
     from engine.retrieval.sections import evidence_of_fit as section_confidence
     from engine.rules import RuleBook
-    from engine.settings import AssistantSettings, Budget, Limits, ModelSettings, Price, Reflection, Strict
+    from engine.settings import (
+        AssistantSettings,
+        BreakerSettings,
+        Budget,
+        Limits,
+        ModelSettings,
+        Price,
+        Reflection,
+        Strict,
+    )
     from engine.stakes import Stakes
     from engine.texts import GuideTexts, Texts, check_braces, named_in_braces
     from engine.turn.checks import private_sentences
@@ -231,6 +244,7 @@ __all__ = [
     "URGENCY_GIVEN",
     "URGENCY_HEADS",
     "WHOLE_TRANSLATION",
+    "Account",
     "ActiveSource",
     "Agent",
     "AgentTask",
@@ -238,6 +252,9 @@ __all__ = [
     "AssistantSettings",
     "Audience",
     "Basis",
+    "Breaker",
+    "BreakerSettings",
+    "BreakerState",
     "Budget",
     "BuiltinRefiner",
     "BuiltinRoleAndTone",
@@ -264,6 +281,10 @@ __all__ = [
     "Draft",
     "EmbeddedSources",
     "Embedder",
+    "Endpoint",
+    "EndpointFigures",
+    "EndpointTrial",
+    "Endpoints",
     "Engine",
     "EventRefused",
     "Explanation",
@@ -444,6 +465,7 @@ __all__ = [
     "topic_list",
     "translated_languages",
     "translation_hashes",
+    "try_endpoint",
     "wilson",
     "without_brackets",
     "words",

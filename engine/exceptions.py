@@ -14,6 +14,7 @@ CafiError
 └── ModelError                  a call to a language model gave no usable result
     ├── ModelUnavailable        the model cannot be reached: connection, time-out, quota, server error
     │   └── ModelMisconfigured  it answers, but key, model name or address are wrong
+    │       └── PromptTooLong   it answers, but reads no prompt as long as this one
     ├── ModelDeclined           the model or its provider refused to answer
     ├── ModelOutputError        the answer is cut off, empty or not of the form that was asked for
     └── BudgetExceeded          the turn has used up its calls, seconds or tokens
@@ -100,9 +101,18 @@ class ModelError(CafiError):
 class ModelUnavailable(ModelError):
     """The language model cannot be reached."""
 
+    def __init__(self, message: str | None = None, *, retry_after: float | None = None, lasting: bool = False) -> None:
+        """`retry_after`: the seconds its server asks to wait. `lasting`: until somebody mends a key, a name or an account."""
+        self.retry_after, self.lasting = retry_after, lasting
+        super().__init__(message)
+
 
 class ModelMisconfigured(ModelUnavailable):
     """The language model's address, key or name is wrong."""
+
+
+class PromptTooLong(ModelMisconfigured):
+    """The prompt is longer than the language model reads."""
 
 
 class ModelDeclined(ModelError):

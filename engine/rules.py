@@ -24,6 +24,7 @@ class Rule(BaseModel):
     statement: str = Field(min_length=10, description="one sentence or two, addressed to nobody in particular")
     severity: Literal["WARNING", "REJECT"]
     checked_by: tuple[CheckedBy, ...] = Field(min_length=1)
+    known_to: tuple[CheckedBy, ...] = Field(default=(), description="who must know it although another checks it")
     accept: tuple[str, ...] = ()
     reject: tuple[str, ...] = ()
 
@@ -48,9 +49,16 @@ class RuleBook:
 
     @property
     def conduct(self) -> tuple[Rule, ...]:
-        """The rules of role and tone. Agents are told these; how to use sources their prompt says in steps."""
-        return self.checked_by("role_and_tone")
+        """The rules of role and tone, and what they must leave room for.
+
+        Agents are told these; how to use sources their prompt says in steps.
+        """
+        return tuple(rule for rule in self.rules if "role_and_tone" in (*rule.checked_by, *rule.known_to))
 
     def checked_by(self, judge: str) -> tuple[Rule, ...]:
         """The rules that one judge checks."""
         return tuple(rule for rule in self.rules if judge in rule.checked_by)
+
+    def known_to(self, judge: str) -> tuple[Rule, ...]:
+        """The rules that one judge must know, so that it does not object to what another permits."""
+        return tuple(rule for rule in self.rules if judge in rule.known_to)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, SecretStr, model_validator
 
 from engine.types import Tier
 
@@ -14,6 +14,71 @@ class Strict(BaseModel):
     """Base of all settings: frozen, and an unknown key is an error."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Price(Strict):
+    """What one model, by its name, costs for a million tokens, in the currency of the price table."""
+
+    prompt: float = Field(ge=0, description="tokens that are sent")
+    cached: float = Field(ge=0, description="those of them that the provider had in its cache")
+    completion: float = Field(ge=0, description="tokens that are answered")
+
+
+class BreakerSettings(Strict):
+    """When an endpoint that fails is left alone, and for how long; where it says so itself (`Retry-After`), six hours at most."""
+
+    failures: int = Field(
+        default=3,
+        ge=0,
+        le=100,
+        description="so many calls that fail one after the other; a wrong key or name is enough at once. 0: never",
+    )
+    seconds: float = Field(
+        default=15.0, gt=0, description="the first time; then one call tries it, and each failed trial doubles them"
+    )
+    most_seconds: float = Field(default=600.0, gt=0, description="and no longer than this")
+
+
+OutputForm = Literal["auto", "json_schema", "json_object", "prompt"]
+DEFAULT_ENDPOINT = "default"
+"""What the one endpoint is called where no list of them is configured."""
+
+
+class EndpointSettings(Strict):
+    """Where language models are, one of several places. Whatever else is under `models` holds for all of them."""
+
+    name: str = Field(
+        pattern=r"^[a-z0-9]+(_[a-z0-9]+)*$", max_length=40, description="what it is called in reports; small letters"
+    )
+    provider: Literal["openai", "azure"] = Field(
+        default="openai", description="`openai` covers every compatible server"
+    )
+    base_url: str | None = Field(default=None, description="the server's address; OpenAI's where not set")
+    api_key: SecretStr | None = Field(
+        default=None, description="better in the environment: `CAFI_MODELS__ENDPOINT_KEYS__NAME`"
+    )
+    azure_api_version: str = Field(default="2024-10-21", description="for Azure only")
+    large: str = Field(description="the model (Azure: deployment) of agent, chief judges and refiner")
+    small: str | None = Field(
+        default=None, description="the model of preliminary judges and urgency; the large one where not set"
+    )
+    roles: dict[str, str] = Field(default_factory=dict, description="model name by role, over the tier's")
+    structured_output: OutputForm | None = Field(default=None, description="`models.structured_output` where not set")
+    timeout_seconds: float | None = Field(
+        default=None, gt=0, description="of one attempt; `models.timeout_seconds` where not set"
+    )
+    prices: dict[str, Price] = Field(
+        default_factory=dict, description="by model name, over those of `config/prices.yaml`"
+    )
+    tokens_a_day: int | None = Field(
+        default=None, ge=1, description="when so many are spent there on a day (UTC), it is not asked again that day"
+    )
+    cost_a_day: float | None = Field(
+        default=None, gt=0, description="the same in money; counts only with a price for each of its models"
+    )
+
+
+_OF_AN_ENDPOINT = ("provider", "base_url", "api_key", "azure_api_version", "large", "small", "roles")
 
 
 class ModelSettings(Strict):
@@ -43,9 +108,7 @@ class ModelSettings(Strict):
             "CAFI decide"
         ),
     )
-    structured_output: Literal["auto", "json_schema", "json_object", "prompt"] = Field(
-        default="auto", description="`auto` tries the others in this order"
-    )
+    structured_output: OutputForm = Field(default="auto", description="`auto` tries the others in this order")
     timeout_seconds: float = Field(default=30.0, gt=0, description="of one attempt")
     retries: int = Field(default=2, ge=0, le=8, description="further attempts after time-outs, 429 and 5xx")
     temperature: float | None = Field(default=None, description="the provider's default where not set")
@@ -57,6 +120,62 @@ class ModelSettings(Strict):
         ),
     )
     store: bool = Field(default=False, description="let the provider keep a log of requests")
+    endpoints: tuple[EndpointSettings, ...] = Field(
+        default=(),
+        description="several places, the preferred one first, in place of the one above ([how to](../howto/models.md))",
+    )
+    endpoint_keys: dict[str, SecretStr] = Field(
+        default_factory=dict, description="keys by the name of the endpoint, over those in the list"
+    )
+    breaker: BreakerSettings = BreakerSettings()
+
+    @model_validator(mode="after")
+    def _one_place_or_a_list(self) -> ModelSettings:
+        names = [one.name for one in self.endpoints]
+        if len(names) != len(set(names)):
+            raise ValueError("each endpoint needs a name of its own")
+        if strangers := sorted(self.endpoint_keys.keys() - set(names)):
+            raise ValueError(f"endpoint_keys names {strangers[0]!r}, and no endpoint is called so")
+        own = (
+            key
+            for key in _OF_AN_ENDPOINT
+            if getattr(self, key) != type(self).model_fields[key].get_default(call_default_factory=True)
+        )
+        if names and (misplaced := sorted(own)):
+            raise ValueError(f"where there are endpoints, {misplaced[0]} belongs to one of them: write it there")
+        return self
+
+    @property
+    def reachable(self) -> bool:
+        """Whether there is a key, an address or a list of them."""
+        return self.api_key is not None or self.base_url is not None or bool(self.endpoints)
+
+    @property
+    def places(self) -> dict[str, ModelSettings]:
+        """Each endpoint with all that holds for it, by name, in order of preference; the one there is without a list."""
+        if not self.endpoints:
+            return {DEFAULT_ENDPOINT: self}
+        return {one.name: self._at(one) for one in self.endpoints}
+
+    @property
+    def preferred(self) -> ModelSettings:
+        """The first endpoint with all that holds for it."""
+        return next(iter(self.places.values()))
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The names of the models of one endpoint."""
+        return frozenset({self.large, self.small, *self.roles.values()})
+
+    def _at(self, one: EndpointSettings) -> ModelSettings:
+        chosen = {
+            "api_key": self.endpoint_keys.get(one.name, one.api_key),
+            "small": one.small or one.large,
+            "structured_output": one.structured_output or self.structured_output,
+            "timeout_seconds": one.timeout_seconds or self.timeout_seconds,
+            **{key: getattr(one, key) for key in ("provider", "base_url", "azure_api_version", "large", "roles")},
+        }
+        return self.model_copy(update={**chosen, "endpoints": (), "endpoint_keys": {}})
 
     def name_for(self, role: str, tier: Tier) -> str:
         """The model name a role uses."""
@@ -73,14 +192,6 @@ class Budget(Strict):
     )
     seconds: float = Field(default=60.0, gt=0, description="of wall time")
     tokens: int = Field(default=60_000, ge=1, description="in and out together")
-
-
-class Price(Strict):
-    """Price of one model for a million tokens, in the currency of the price table."""
-
-    prompt: float = Field(ge=0)
-    cached: float = Field(ge=0)
-    completion: float = Field(ge=0)
 
 
 class Limits(Strict):
@@ -165,8 +276,15 @@ class AssistantSettings(Strict):
         ),
     )
 
+    _condition_told: str = PrivateAttr(default="")
+
+    @property
+    def condition_told(self) -> str:
+        """What it is about, in the language of the fixed texts; `condition` stays as prompts need it, in that of the texts."""
+        return self._condition_told or self.condition
+
     def spoken(self, language: str) -> AssistantSettings:
-        """The same in a language; itself where nothing is said in it."""
+        """The same in a language; itself where nothing is said in it. Its `condition` is not translated: prompts name it."""
         said = self.in_languages.get(language)
         if said is None:
             return self
@@ -174,5 +292,7 @@ class AssistantSettings(Strict):
             one.model_copy(update=said.handoffs[one.to].model_dump()) if one.to in said.handoffs else one
             for one in self.handoffs
         )
-        own = {"name": said.name, "condition": said.condition, "topics": said.topics}
-        return self.model_copy(update={"handoffs": handoffs} | {key: value for key, value in own.items() if value})
+        own = {"name": said.name, "topics": said.topics}
+        told = self.model_copy(update={"handoffs": handoffs} | {key: value for key, value in own.items() if value})
+        told._condition_told = said.condition  # a copy of our own that nobody has seen yet
+        return told

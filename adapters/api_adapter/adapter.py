@@ -28,6 +28,7 @@ from adapters.api_adapter import answers
 from adapters.api_adapter.forms import ApiFault, ChatForm, GivenSource, JudgementForm, asked_of, fault_of
 from adapters.api_adapter.settings import ApiSettings
 from adapters.conversation.daily_budget import DailyBudget
+from adapters.endpoint_metrics import EndpointCollector, FigureSource, no_endpoints
 from adapters.storage.urgent_counts import UrgentCounts
 from adapters.web_adapter.server import Connections, HttpServer
 from engine import Assistant, Engine, KnowledgeBase, Source, plain_source
@@ -78,6 +79,7 @@ class ApiBot:
     spending: DailyBudget = field(default_factory=DailyBudget)
     places: asyncio.Semaphore | None = None
     counts: UrgentCounts = field(default_factory=UrgentCounts)
+    endpoints: FigureSource = no_endpoints
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
     started: asyncio.Event = field(default_factory=asyncio.Event)
     address: str = ""
@@ -88,6 +90,7 @@ class ApiBot:
         settings, registry = self.settings, CollectorRegistry()
         self.limits = KeyLimits(requests_a_minute=settings.requests_a_minute, at_once=settings.at_once)
         self._registry = registry
+        registry.register(EndpointCollector(figures=self.endpoints))
         self._requests = Total(
             "cafi_api_requests", "Requests by path and status.", ["path", "status"], registry=registry
         )

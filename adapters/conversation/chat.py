@@ -162,7 +162,7 @@ class Chat:
             yield replace(outgoing, buttons=buttons)
 
     async def _feedback(self, state: ChatState, incoming: Incoming) -> Outgoings:
-        language = state.language or self.languages.default
+        language = state.spoken or self.languages.default
         poll = None if self.feedback is None else await self.feedback.asked_for(state, language)
         if poll is None:
             yield Outgoing(text=self.pages.texts(state).no_feedback_now, private=True, state=state)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from engine import StorageError, Usage
+from engine import Account, StorageError, Usage
 
 _log = logging.getLogger("cafi.spending")
 
@@ -21,18 +21,26 @@ class SpendingStore(Protocol):
         """Tokens and cost of a day so far; `day` is days since 1970, UTC."""
         ...
 
-    async def spend(self, day: int, tokens: int, cost: float) -> tuple[int, float]:
-        """Add to a day; its sums then, those of other processes among them."""
+    async def spent_at(self, day: int) -> Mapping[str, tuple[int, float]]:
+        """The same by the name of the endpoint."""
+        ...
+
+    async def spend(self, day: int, tokens: int, cost: float, at: Mapping[str, tuple[int, float]]) -> tuple[int, float]:
+        """Add to a day; its sums then, those of other processes among them. `at`: to each endpoint's own sums, too."""
         ...
 
 
 @dataclass(kw_only=True)
 class DailyBudget:
-    """Sums up; `tokens_a_day` and `cost_a_day` are limits, None for none. Raises nothing: a sum never stops a chat."""
+    """Sums up; `tokens_a_day` and `cost_a_day` are limits, None for none. Raises nothing: a sum never stops a chat.
+
+    `accounts` are those of the endpoints, which keep to their own limits; here their sums outlast the process.
+    """
 
     store: SpendingStore | None = None
     tokens_a_day: int | None = None
     cost_a_day: float | None = None
+    accounts: Sequence[Account] = ()
     today: Callable[[], int] = lambda: int(time.time() // 86_400)
     _day: int = -1
     _tokens: int = 0
@@ -51,7 +59,13 @@ class DailyBudget:
     async def load(self) -> None:
         """Take up the sums of today, as left by an earlier process."""
         self._day = self.today()
-        self._tokens, self._cost = (0, 0.0) if self.store is None else await self.store.spent(self._day)
+        if self.store is None:
+            self._tokens, self._cost = 0, 0.0
+            return
+        self._tokens, self._cost = await self.store.spent(self._day)
+        spent = await self.store.spent_at(self._day)
+        for account in self.accounts:
+            account.resume(*spent.get(account.endpoint, (0, 0.0)))
 
     async def add(self, usage: Usage) -> None:
         """Count what a turn has cost."""
@@ -75,15 +89,18 @@ class DailyBudget:
                 return  # gone along with another turn's
             day, tokens, cost = self._unsaved
             self._unsaved = (-1, 0, 0.0)
+            at = [(one, one.unsaved) for one in self.accounts if one.unsaved[0]]
             try:
-                spent, paid = await self.store.spend(day, tokens, cost)
+                sums = await self.store.spend(day, tokens, cost, {one.endpoint: spent for one, spent in at})
             except StorageError as error:
                 self._leave(day, tokens, cost)
                 _log.error("%s", error)
                 return
+            for account, spent in at:
+                account.saved(*spent)
             if day == self._day:
                 _, unsaved, unpaid = self._unsaved if self._unsaved[0] == day else (day, 0, 0.0)
-                self._tokens, self._cost = spent + unsaved, paid + unpaid
+                self._tokens, self._cost = sums[0] + unsaved, sums[1] + unpaid
 
     def _leave(self, day: int, tokens: int, cost: float) -> None:
         left_day, left_tokens, left_cost = self._unsaved

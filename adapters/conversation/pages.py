@@ -43,13 +43,17 @@ class Pages:
         """The contacts and fixed texts of every country and language."""
         return self.engine.referrals
 
-    def referral(self, state: ChatState) -> Referral:
-        """The referral for what this person has set."""
-        return self.referrals.choose(state.country, state.language)
+    def referral(self, state: ChatState, message: str = "") -> Referral:
+        """The referral for what this person has set; in the language of the `message` it goes with where none is chosen."""
+        language = state.language or (self._read_off(state, message) if message else state.spoken)
+        return self.referrals.choose(state.country, language)
+
+    def _read_off(self, state: ChatState, message: str) -> str:
+        return self.engine.detector.of(message, state.conversation.messages, self.browsed.language(state))
 
     def texts(self, state: ChatState) -> ChatTexts:
         """The texts in the chat's language."""
-        return self.languages.choose(state.language)
+        return self.languages.choose(state.spoken)
 
     def assistant(self, state: ChatState) -> Assistant:
         """Whom the chat is with."""
@@ -156,12 +160,12 @@ class Pages:
 
     def _country_name(self, state: ChatState) -> str:
         shown = self.referral(state).contacts.country
-        return self.referrals.names_in(state.language)[shown]
+        return self.referrals.names_in(state.spoken)[shown]
 
     def countries(self, state: ChatState, page: int = 0) -> Rows:
         """A button for each country, a page at a time, and one for those who would rather not say."""
         texts = self.referral(state).texts
-        offered = list(self.referrals.offered(state.language).items())
+        offered = list(self.referrals.offered(state.spoken).items())
         pages = -(-len(offered) // COUNTRIES_A_PAGE)
         first = page % pages * COUNTRIES_A_PAGE
         shown = offered[first : first + COUNTRIES_A_PAGE]
@@ -196,7 +200,7 @@ class Pages:
 
     def _kept(self, state: ChatState, said: ChatTexts) -> str:
         lines = [what_is_kept(self.facts, said)]
-        if self.moderators is not None and (kept := self.moderators.kept(state.language)):
+        if self.moderators is not None and (kept := self.moderators.kept(state.spoken)):
             lines.append(f"- {kept}")
         return "\n".join(lines)
 
@@ -209,7 +213,7 @@ class Pages:
     def _facts(self, state: ChatState) -> PrivacyFacts:
         if self.moderators is None:
             return self.facts
-        notices = (self.moderators.reads(state.language), self.facts.moderators)
+        notices = (self.moderators.reads(state.spoken), self.facts.moderators)
         return replace(self.facts, moderators=" ".join(filter(None, notices)))
 
 

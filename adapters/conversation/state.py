@@ -54,6 +54,11 @@ class ChatState:
     since_referral: int | None = None
     told_quoting: bool = False
 
+    @property
+    def spoken(self) -> str | None:
+        """The chat's language: the one chosen, else that of the last answer; None before either."""
+        return self.language or (self.answers[-1].language or None if self.answers else None)
+
     def answer(self, number: int | None) -> Answered | None:
         """The answer with a number, the last one for None."""
         if number is None:

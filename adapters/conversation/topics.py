@@ -40,7 +40,7 @@ class Topics:
 
     def language(self, state: ChatState) -> str:
         """The chat's language."""
-        return state.language or self.languages.default
+        return state.spoken or self.languages.default
 
     def title(self, state: ChatState, source: Source) -> str:
         """A source's title."""
@@ -139,7 +139,7 @@ class Topics:
         return [Button(label=self.title(state, one), command="topic", argument=topic_code(one.id)) for one in found]
 
     def _said(self, state: ChatState) -> ChatTexts:
-        return self.languages.choose(state.language)
+        return self.languages.choose(state.spoken)
 
 
 def section_button(offer: Offer, language: str) -> Button:

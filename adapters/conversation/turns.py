@@ -61,7 +61,7 @@ class Turns:
             return None
         self.counts.add(self.pages.platform.id)
         found = found or Urgency()
-        text = self.pages.referral(state).full(kind=found.kind, third_person=found.another)
+        text = self.pages.referral(state, message).full(kind=found.kind, third_person=found.another)
         return Outgoing(text=text, referral=True, private=True)
 
     async def own_alarm(self, state: ChatState, incoming: Incoming) -> Outgoing | None:
@@ -92,7 +92,7 @@ class Turns:
                 built_in=built_in,
                 seen=seen,
                 live=live,
-                referral=self.pages.referral(state),
+                referral=self.pages.referral(state, message),
             )
         return self._counted(turn)
 
@@ -210,7 +210,7 @@ class Turns:
         calm = not turn.is_private and turn.review.outcome is not Outcome.FIXED
         if self.feedback is None or not calm or not incoming.private:
             return None
-        return await self.feedback.due(incoming.identity, state, state.language or self.pages.languages.default)
+        return await self.feedback.due(incoming.identity, state, state.spoken or self.pages.languages.default)
 
     def _buttons(self, said: ChatTexts, turn: Turn, number: int) -> Rows:
         offered = offer_buttons(said, turn)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -18,7 +18,7 @@ from adapters.storage.erasure import Names, erase
 from adapters.storage.identity import ChatIdentity
 from adapters.storage.pseudonyms import Naming
 from adapters.storage.seal import Keyring, Seal
-from adapters.storage.tables import asked, chats, cursors, inbox, polls, secrets, spending
+from adapters.storage.tables import asked, chats, cursors, endpoint_spending, inbox, polls, secrets, spending
 from adapters.storage.upsert import insert_new, upsert
 from engine import SealBroken, StaleState
 
@@ -300,7 +300,8 @@ class ChatStore:
             connection.execute(update(chats).where(chats.c.seen_hour > hour).values(seen_hour=hour))
             connection.execute(delete(asked).where((asked.c.day < day - asked_days) | (asked.c.day > day)))
             connection.execute(delete(polls).where((polls.c.day < day - POLL_DAYS) | (polls.c.day > day)))
-            connection.execute(delete(spending).where((spending.c.day < day - 1) | (spending.c.day > day)))
+            for sums in (spending, endpoint_spending):
+                connection.execute(delete(sums).where((sums.c.day < day - 1) | (sums.c.day > day)))
             connection.execute(update(secrets).where(secrets.c.day > day).values(day=day))
             return connection.execute(delete(chats).where(chats.c.seen_hour + self.idle_hours < hour)).rowcount
 
@@ -317,13 +318,30 @@ class ChatStore:
         )
         return (0, 0.0) if row is None else (row.tokens, row.cost)
 
-    async def spend(self, day: int, tokens: int, cost: float) -> tuple[int, float]:
-        """Add to a day's sums; what they are then."""
+    async def spent_at(self, day: int) -> dict[str, tuple[int, float]]:
+        """The same for each endpoint of language models, by name."""
+        at = endpoint_spending.c
+        rows = await self.database.run(
+            lambda connection: connection.execute(select(at.endpoint, at.tokens, at.cost).where(at.day == day)).all()
+        )
+        return {row.endpoint: (row.tokens, row.cost) for row in rows}
+
+    async def spend(
+        self, day: int, tokens: int, cost: float, at: Mapping[str, tuple[int, float]] | None = None
+    ) -> tuple[int, float]:
+        """Add to a day's sums; what they are then. `at`: tokens and cost by endpoint, which are part of them."""
         row = {"day": day, "tokens": tokens, "cost": cost}
+        rows = [  # in one order, so that none waits for another
+            {"day": day, "endpoint": one, "tokens": some, "cost": price}
+            for one, (some, price) in sorted((at or {}).items())
+        ]
 
         def work(connection: Connection) -> tuple[int, float]:
-            added = upsert(connection.dialect.name, spending, row, adding=("tokens", "cost"))
-            sums = connection.execute(added.returning(spending.c.tokens, spending.c.cost)).one()
+            added, kind = ("tokens", "cost"), connection.dialect.name
+            whole = upsert(kind, spending, row, adding=added).returning(spending.c.tokens, spending.c.cost)
+            sums = connection.execute(whole).one()
+            for each in rows:
+                connection.execute(upsert(kind, endpoint_spending, each, adding=added))
             return sums.tokens, sums.cost
 
         return await self.database.run(work)

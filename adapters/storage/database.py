@@ -145,12 +145,9 @@ class Database:
 
     def translated(self, error: SQLAlchemyError | sqlite3.Error) -> StorageError | ConfigurationError:
         """A database error in the house's words; the library's own words may quote values, and stay out of the message."""
-        cause = error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
-        if isinstance(cause, sqlite3.Error):
-            found: StorageError | ConfigurationError | None = file_fault(cause, self.place)
-        else:
-            found = None if self.sqlite else server_fault(cause, self.place, served=self._served)
-        return found or StorageUnavailable(f"{self.place}: The database gave an error ({type(cause).__name__}).")
+        if self.sqlite or isinstance(error, sqlite3.Error):
+            return file_fault(error, self.place)
+        return server_fault(error, self.place, served=self._served)
 
     @property
     def file(self) -> Path | None:

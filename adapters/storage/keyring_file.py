@@ -54,19 +54,29 @@ def _former(text: str) -> Secret:
 def load(path: Path) -> Keyring:
     """The keyring in a file; raises ConfigurationError."""
     try:
-        content = json.loads(path.read_text(encoding="ascii"))
-        current, former = bytes.fromhex(content["current"]), [bytes.fromhex(one) for one in content["former"]]
+        found = read_keyring(path.read_text(encoding="ascii"))
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ConfigurationError("The secret file cannot be read.", file=path, remedy=_REMEDY) from error
-    if any(len(one) < SECRET_BYTES for one in (current, *former)):
+    if any(len(one.value) < SECRET_BYTES for one in found):
         raise ConfigurationError("The secret file is cut off.", file=path, remedy=_REMEDY)
-    return Keyring(current=Secret(current), former=tuple(Secret(one) for one in former))
+    return found
+
+
+def read_keyring(text: str) -> Keyring:
+    """The keyring in a file's text; raises ValueError, KeyError and TypeError."""
+    content = json.loads(text)
+    current, former = Secret(bytes.fromhex(content["current"])), content["former"]
+    return Keyring(current=current, former=tuple(Secret(bytes.fromhex(one)) for one in former))
+
+
+def written_keyring(keyring: Keyring) -> str:
+    """A keyring as its file's text."""
+    return json.dumps({"current": keyring.current.value.hex(), "former": [one.value.hex() for one in keyring.former]})
 
 
 def save(path: Path, keyring: Keyring) -> None:
     """Write a keyring, whole or not at all."""
-    text = json.dumps({"current": keyring.current.value.hex(), "former": [one.value.hex() for one in keyring.former]})
-    _write(path, text)
+    _write(path, written_keyring(keyring))
 
 
 def rotated(keyring: Keyring) -> Keyring:

@@ -8,7 +8,7 @@ from typing import Any
 import sqlalchemy
 from sqlalchemy import Connection, Dialect, event, func, select
 from sqlalchemy.engine import URL, Engine
-from sqlalchemy.exc import DBAPIError, TimeoutError
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError, TimeoutError
 
 from engine import ConfigurationError, StorageError, StorageUnavailable
 
@@ -104,26 +104,28 @@ def begins_again(error: DBAPIError) -> bool:
     return error.connection_invalidated or getattr(error.orig, "sqlstate", None) in _AGAIN
 
 
-def server_fault(cause: BaseException, place: str, *, served: bool) -> StorageError | ConfigurationError | None:
-    """What an error of psycopg means; None for one that means nothing to an operator.
+def server_fault(error: SQLAlchemyError, place: str, *, served: bool) -> StorageError | ConfigurationError:
+    """An error of psycopg or its pool in the house's words, which quote nothing.
 
     `served`: the server has let us in before. What it then refuses may pass; before that, somebody has to correct it.
     """
     from psycopg import OperationalError, ProgrammingError
     from psycopg.errors import ConnectionTimeout
 
-    state: str | None = getattr(cause, "sqlstate", None)
+    cause = (error.orig if isinstance(error, DBAPIError) else None) or error
+    state, said = getattr(cause, "sqlstate", None), str(cause)
+    remedy: str | None = None
     if state is not None:
         remedy = _REMEDIES.get(state) or _REMEDIES.get(state[:2])
-        return StorageUnavailable(f"{place}: {remedy}") if remedy else None
-    if isinstance(cause, TimeoutError):
-        return StorageUnavailable(f"{place}: {_BUSY}")
-    if isinstance(cause, ConnectionTimeout):
-        return StorageUnavailable(f"{place}: {_UNREACHABLE}")
-    said = str(cause)
-    if isinstance(cause, ProgrammingError) or getattr(cause, "pgconn", None) is not None or "resolve host" in said:
+    elif isinstance(cause, TimeoutError):
+        remedy = _BUSY
+    elif isinstance(cause, ConnectionTimeout):
+        remedy = _UNREACHABLE
+    elif isinstance(cause, ProgrammingError) or getattr(cause, "pgconn", None) is not None or "resolve host" in said:
         return _unconnected(said, place, served)
-    return StorageUnavailable(f"{place}: {_GONE}") if isinstance(cause, OperationalError) else None
+    elif isinstance(cause, OperationalError):
+        remedy = _GONE
+    return StorageUnavailable(f"{place}: {remedy or f'The database gave an error ({type(cause).__name__}).'}")
 
 
 def _unconnected(said: str, place: str, served: bool) -> StorageError | ConfigurationError:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 PRIVATE_FILE, PRIVATE_FOLDER = 0o600, 0o700
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
@@ -33,14 +36,37 @@ def make_private_file(file: Path) -> None:
 def write_private(file: Path, text: str) -> None:
     """Write a file for this account alone, whole or not at all, and make its folder; raises OSError."""
     make_private_folder(file.parent)
+    with private_draft(file) as draft:
+        draft.write(text.encode())
+
+
+@contextmanager
+def private_draft(file: Path) -> Iterator[BinaryIO]:
+    """What is written here stands in `file` afterwards, for this account alone; nothing does after an error.
+
+    Raises OSError.
+    """
     beside = file.with_name(file.name + ".new")
     beside.unlink(missing_ok=True)  # left by a process that was ended here, or put here by somebody else
-    with os.fdopen(os.open(beside, _NEW, PRIVATE_FILE), "w", encoding="utf-8") as draft:
-        draft.write(text)
-        draft.flush()
-        os.fsync(draft.fileno())
-    beside.replace(file)
-    _sync_folder(file.parent)
+    try:
+        with os.fdopen(os.open(beside, _NEW, PRIVATE_FILE), "wb") as draft:
+            yield draft
+            draft.flush()
+            os.fsync(draft.fileno())
+        beside.replace(file)
+    except BaseException:
+        beside.unlink(missing_ok=True)
+        raise
+    sync_folder(file.parent)
+
+
+def sync_file(file: Path) -> None:
+    """Have on the disk what another library has written into a file; raises OSError."""
+    handle = os.open(file, os.O_RDWR)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def read_by_others(path: Path) -> bool:
@@ -53,8 +79,8 @@ def read_by_others(path: Path) -> bool:
         return False
 
 
-def _sync_folder(folder: Path) -> None:
-    """A new name is on the disk only with its folder."""
+def sync_folder(folder: Path) -> None:
+    """A new name is on the disk only with its folder; raises OSError."""
     if os.name == "nt":
         return
     handle = os.open(folder, os.O_RDONLY)

@@ -54,6 +54,15 @@ def newest() -> str:
     return head
 
 
+def is_known(revision: str) -> bool:
+    """Whether this CAFI has tables of that revision, or can bring them to the present one."""
+    return revision in _known(_config())
+
+
+def _known(config: Config) -> set[str]:
+    return {script.revision for script in ScriptDirectory.from_config(config).walk_revisions()}
+
+
 def _config() -> Config:
     config = Config()
     config.set_main_option("script_location", str(_FOLDER))
@@ -65,8 +74,7 @@ def _migrate(connection: Connection, place: str, holding: Callable[[], AbstractC
         connection.execute(select(func.pg_advisory_xact_lock(_ADVISORY)))
     before = MigrationContext.configure(connection).get_current_revision()
     config = _config()
-    known = {script.revision for script in ScriptDirectory.from_config(config).walk_revisions()}
-    if before is not None and before not in known:
+    if before is not None and before not in _known(config):
         raise StorageDamaged(f"{place}: The database was made by a newer CAFI. Start that one, or another database.")
     result = Migrated(before=before, after=newest())
     if result.changed:

@@ -9,6 +9,7 @@ from typing import Any
 import sqlalchemy
 from sqlalchemy import Connection, event
 from sqlalchemy.engine import URL, Engine
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from adapters.storage.private_files import make_private_file, make_private_folder
 from engine import ConfigurationError, StorageDamaged, StorageError, StorageUnavailable
@@ -61,12 +62,14 @@ def damaged(place: str) -> StorageDamaged:
     )
 
 
-def file_fault(cause: sqlite3.Error, place: str) -> StorageError | None:
-    """What an error of SQLite means; None for one that means nothing to an operator."""
+def file_fault(error: SQLAlchemyError | sqlite3.Error, place: str) -> StorageError:
+    """An error of SQLite in the house's words; the library's own words may quote values, and stay out of the message."""
+    cause = error.orig if isinstance(error, DBAPIError) else error
     code = getattr(cause, "sqlite_errorcode", 0) & 0xFF
     if code in _DAMAGED:
         return damaged(place)
-    return StorageUnavailable(f"{place}: {_REMEDIES[code]}") if code in _REMEDIES else None
+    reason = _REMEDIES.get(code, f"The database gave an error ({type(cause or error).__name__}).")
+    return StorageUnavailable(f"{place}: {reason}")
 
 
 def _pragmas(connection: Any, record: object) -> None:

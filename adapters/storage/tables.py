@@ -103,6 +103,15 @@ spending = Table(
     Column("cost", Float, nullable=False, comment="in the currency of the price table"),
     info={"of_a_chat": False},
 )
+endpoint_spending = Table(
+    "endpoint_spending",
+    metadata,
+    Column("day", Integer, primary_key=True, comment="days since 1970, UTC"),
+    Column("endpoint", Text, primary_key=True, comment="its name in the settings"),
+    Column("tokens", BigInteger, nullable=False),
+    Column("cost", Float, nullable=False, comment="in the currency of the price table"),
+    info={"of_a_chat": False},
+)
 reviews = Table(
     "reviews",
     metadata,

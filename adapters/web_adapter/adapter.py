@@ -15,6 +15,7 @@ from adapters.conversation.chat import Chat
 from adapters.delivery.dispatch import Dispatch
 from adapters.delivery.limits import ChatLimits
 from adapters.delivery.store import ChatStore
+from adapters.endpoint_metrics import FigureSource, no_endpoints
 from adapters.web_adapter.address_limits import AddressLimits, Buckets, Places
 from adapters.web_adapter.boards import Boards
 from adapters.web_adapter.cookies import FormTokens
@@ -53,6 +54,7 @@ class WebBot:
     problems: Problems = nothing
     figures: Figures | None = None
     referrals: Ended = nothing
+    endpoints: FigureSource = no_endpoints
     clock: Callable[[], float] = time.monotonic
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
     started: asyncio.Event = field(default_factory=asyncio.Event)
@@ -62,7 +64,7 @@ class WebBot:
 
     def __post_init__(self) -> None:
         quiet_libraries()
-        settings, metrics = self.settings, Metrics(clock=self.clock)
+        settings, metrics = self.settings, Metrics(clock=self.clock, endpoints=self.endpoints)
         boards = Boards(most=settings.kept_pages, idle_seconds=self.store.idle_hours * 3600.0, clock=self.clock)
         entries = Entries(chat=self.chat)
         self.site = Site(

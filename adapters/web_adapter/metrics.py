@@ -11,6 +11,7 @@ from prometheus_client import CollectorRegistry, Gauge, Histogram, generate_late
 from prometheus_client import Counter as Total
 
 from adapters.conversation.outgoing import Outgoing
+from adapters.endpoint_metrics import EndpointCollector, FigureSource, no_endpoints
 from engine import Outcome
 
 _BOUNDS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 60)
@@ -26,6 +27,7 @@ class Metrics:
     """
 
     clock: Callable[[], float] = time.monotonic
+    endpoints: FigureSource = no_endpoints
     begun: float = 0.0
     answers: Counter[str] = field(default_factory=Counter)
     decisions: Counter[str] = field(default_factory=Counter)
@@ -37,6 +39,7 @@ class Metrics:
     def __post_init__(self) -> None:
         self.begun = self.clock()
         one = self._registry
+        one.register(EndpointCollector(figures=self.endpoints, clock=self.clock))
         self._requests = Total("cafi_web_requests", "Requests by how they ended.", ["ended"], registry=one)
         self._seconds = Histogram(
             "cafi_web_request_seconds", "Time to answer a request.", buckets=_BOUNDS, registry=one

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from bots.cli.backup import backup, restore
 from bots.cli.discord import discord_app
 from bots.cli.feedback import feedback_app
 from bots.cli.kb import kb_app
@@ -142,6 +143,10 @@ def check(
     language: Annotated[
         str | None, typer.Option(help="List what this language lacks, too.", metavar="CODE", show_default=False)
     ] = None,
+    models: Annotated[
+        bool,
+        typer.Option("--models", help="Ask each language model one tiny question instead; exit 1 when none works."),
+    ] = False,
     config: Config = None,
     kb: Kb = None,
     agents: AgentsOption = None,
@@ -153,6 +158,9 @@ def check(
     """
     from bots.check import findings
 
+    if models:
+        _check_models(config, kb, agents, as_json=as_json)
+        return
     with failing_calmly():
         found = findings(config, kb, agents, language)
         errors = [one for one in found if one.level == "error"]
@@ -163,4 +171,23 @@ def check(
                 typer.echo(f"{one.level}: {one.text}")
             typer.echo(f"{len(errors)} errors, {len(found) - len(errors)} warnings")
         if errors:
+            raise typer.Exit(FAILED)
+
+
+app.command()(backup)
+app.command()(restore)
+
+
+def _check_models(config: Path | None, kb: Path | None, agents: str | None, *, as_json: bool) -> None:
+    from bots.endpoint_check import as_document, as_line, trials
+
+    with failing_calmly():
+        running = application(config, kb, agents)
+        found = asyncio.run(trials(running))
+        if as_json:
+            print_json([as_document(one) for one in found])
+        else:
+            for one in found:
+                typer.echo(as_line(one, running.price_table.currency))
+        if all(one.problem is not None for one in found):
             raise typer.Exit(FAILED)

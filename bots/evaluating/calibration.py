@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
 
 import typer
 
-from bots.options import FAILED, AgentsOption, Config, Json, Kb, application, failing_calmly, one_of, print_json
+from bots.options import FAILED, AgentsOption, Config, Json, Kb, failing_calmly, measured, one_of, print_json
 from bots.progress import progress
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def calibrate(
         _sensible(tiers, record=record, replay=replay, compare=compare, bars=bars)
         limits = Bars.read(bars) if bars else None
         rows = sampled(read_labelled(scenarios or SHIPPED), sample)
-        base = application(config, kb, "builtin" if replay else agents)
+        base = measured(config, kb, "builtin" if replay else agents)
         wanted = cast("Tiers", tiers)
         if replay:
             asked = _replayed(base, rows, wanted, replay, limits)

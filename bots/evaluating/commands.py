@@ -15,7 +15,7 @@ from bots.evaluating.ratings import rating_app
 from bots.evaluating.report import report
 from bots.evaluating.simulation import Reflection, show_reflection, simulate
 from bots.evaluating.specificity import specificity_app
-from bots.options import AgentsOption, Config, Json, Kb, application, failing_calmly, one_of, print_json
+from bots.options import AgentsOption, Config, Json, Kb, failing_calmly, measured, one_of, print_json
 from bots.progress import progress
 
 eval_app = typer.Typer(no_args_is_help=True, help="Measure urgency, retrieval and judges on labelled cases.")
@@ -65,7 +65,7 @@ def retrieval(
 
     with failing_calmly():
         rows = read_questions(questions)
-        running = application(config, kb, agents)
+        running = measured(config, kb, agents)
         if reflection is not None and not as_json:
             show_reflection(asyncio.run(with_agent()))
             return
@@ -99,7 +99,7 @@ def urgency(
     from evaluation.urgency import chosen_layers, measure, read_messages
 
     async def run() -> dict[str, Any]:
-        running = application(config, kb, agents)
+        running = measured(config, kb, agents)
         async with running.closing:
             rows, counted = read_messages(messages), chosen_layers(layers)
 
@@ -136,7 +136,7 @@ def judges(
     from evaluation.judges import Tiers, measure, read_scenarios
 
     async def run() -> dict[str, Any]:
-        running = application(config, kb, agents)
+        running = measured(config, kb, agents)
         async with running.closing:
             rows = read_scenarios(scenarios)
             with progress("scenarios", len(rows)) as advance:
@@ -166,7 +166,7 @@ def conversations(
     from evaluation.scripted_conversations import converse, read_conversations
 
     async def run() -> dict[str, Any]:
-        running = application(config, kb, agents)
+        running = measured(config, kb, agents)
         async with running.closing:
             rows = read_conversations(script)
             with progress("turns", sum(len(row.says) for row in rows)) as advance:

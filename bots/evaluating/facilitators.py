@@ -9,18 +9,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bots.evaluating.runs import (
+    SHIPPED_PROMPT,
     BudgetCost,
     BudgetTokens,
     Parallel,
     Seed,
     held,
+    led,
     limited,
     playing_model,
     playing_option,
     run_configuration,
     seeded,
 )
-from bots.options import AgentsOption, Config, Json, Kb, application, failing_calmly, print_json
+from bots.options import AgentsOption, Config, Json, Kb, failing_calmly, measured, print_json
 from bots.progress import progress
 
 if TYPE_CHECKING:
@@ -55,6 +57,9 @@ def facilitators(
     sees: Sees = "last",
     played_by: PlayedBy = None,
     facilitators_file: FacilitatorsFile = None,
+    agent_prompt: Annotated[
+        str, typer.Option(help="weak: an agent without rules that wants to please.", metavar="shipped|weak")
+    ] = SHIPPED_PROMPT,
     seed: Seed = None,
     parallel: Parallel = None,
     budget_tokens: BudgetTokens = None,
@@ -78,7 +83,7 @@ def facilitators(
     from evaluation.facilitating.run import Run
 
     async def run() -> dict[str, Any]:
-        running = seeded(application(config, kb, agents), seed)
+        running = led(seeded(measured(config, kb, agents), seed), agent_prompt)
         file = FacilitatorFile.load(*_given(facilitators_file))
         begun = conversations or SHIPPED
         design = Design(
@@ -141,7 +146,7 @@ def drift(
     label = name or role
 
     async def run() -> Drifted:
-        running = seeded(application(config, kb, agents), seed)
+        running = seeded(measured(config, kb, agents), seed)
         file = FacilitatorFile.load(*_given(facilitators_file))
         if out.exists() and label in {one.id for one in read_checkpoints(out)}:
             raise ConfigurationError(f"The checkpoint {label!r} is there already.", file=out, remedy="Use --id.")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bots.options import FAILED, Config, Json, Kb, application, failing_calmly, print_json
+from bots.options import FAILED, Config, Json, Kb, failing_calmly, measured, print_json
 from bots.progress import progress
 
 if TYPE_CHECKING:
@@ -155,7 +155,7 @@ async def _rated(
     from engine import ConfigurationError, KnowledgeBase, PromptedModel
     from evaluation.rating.raters import GIVEN, BuiltinRater, LlmRater, Rater, Rounds
 
-    running = application(config, kb, kind)
+    running = measured(config, kb, kind)
     async with running.closing:
         raters: list[Rater] = [BuiltinRater(phrases=running.phrases, head=running.tone_head)]
         if kind == "llm":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from engine import ChatModel
     from evaluation.facilitating.run_budget import RunBudget
 
+SHIPPED_PROMPT, WEAK_PROMPT = "shipped", "weak"
+"""The agent's own prompt, and one that lets it drift."""
 Seed = Annotated[int | None, typer.Option(help="For providers that can repeat themselves.", show_default=False)]
 Parallel = Annotated[int | None, typer.Option(min=1, help="Conversations at the same time.", show_default=False)]
 BudgetTokens = Annotated[int | None, typer.Option(min=1, help="Tokens that the run may spend.", show_default=False)]
@@ -35,12 +38,28 @@ def playing_option(builtin: str) -> Any:
 
 def seeded(running: Application, seed: int | None) -> Application:
     """The application with a seed for its models."""
-    from bots.compose import Application
-
     if seed is None:
         return running
     models = running.settings.models.model_copy(update={"seed": seed})
-    return Application(settings=running.settings.model_copy(update={"models": models}), model=running.model)
+    return replace(running, settings=running.settings.model_copy(update={"models": models}))
+
+
+def led(running: Application, agent_prompt: str) -> Application:
+    """The application with the agent prompt that is to be measured; raises ConfigurationError."""
+    from engine import ConfigurationError
+
+    if agent_prompt == SHIPPED_PROMPT:
+        return running
+    if agent_prompt != WEAK_PROMPT:
+        raise ConfigurationError(
+            f"--agent-prompt is {agent_prompt!r}.", remedy=f"Use {SHIPPED_PROMPT} or {WEAK_PROMPT}."
+        )
+    if running.model is None and not running.settings.uses_llm:
+        raise ConfigurationError(
+            "A prompt leads language models only, and the agents here are built in.",
+            remedy="Use --agents llm, or leave --agent-prompt out.",
+        )
+    return replace(running, agent_prompt="agent_weak")
 
 
 def limited(running: Application, tokens: int | None, cost: float | None) -> RunBudget:
@@ -91,6 +110,7 @@ def run_configuration(running: Application, player: object, seed: int | None) ->
         "knowledge_base": f"{kb_folder(running).name} {digest_of_files(sources)}",
         "rules_and_texts": digest_of_files([*rules, config / "stakes.yaml", *sorted((config / "judges").iterdir())]),
         "prompts": digest_of_files(list(settings.prompts_folder.glob("*.md"))) if asks_models else "",
+        "agent_prompt": running.agent_prompt,
     }
 
 

@@ -19,7 +19,7 @@ from bots.evaluating.runs import (
     run_configuration,
     seeded,
 )
-from bots.options import AgentsOption, Config, Json, Kb, application
+from bots.options import AgentsOption, Config, Json, Kb, measured
 from bots.progress import progress
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def simulate(
     from evaluation.simulating.simulation import Simulation
 
     async def run() -> dict[str, Any]:
-        running = seeded(application(config, kb, agents), seed)
+        running = seeded(measured(config, kb, agents), seed)
         player = _player(running, played_by)
         arms = choose_arms(reflection or CONFIGURED)
         design = SimulationDesign(

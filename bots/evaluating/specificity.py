@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bots.evaluating.runs import Parallel
-from bots.options import AgentsOption, Config, Json, Kb, application, failing_calmly, print_json
+from bots.options import AgentsOption, Config, Json, Kb, failing_calmly, measured, print_json
 from bots.progress import progress
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def specificity(
     from evaluation.facilitating import specificity as laboratory
 
     async def asked() -> SpecificityReport:
-        running = application(config, kb, agents)
+        running = measured(config, kb, agents)
         rows = laboratory.read_ordinary_questions(questions or laboratory.SHIPPED)
         async with running.closing:
             with progress("questions", len(rows)) as advance:

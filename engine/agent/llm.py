@@ -54,7 +54,8 @@ class LlmAgent:
 
     async def draft(self, task: AgentTask, ledger: Ledger) -> Draft:
         """One call to the model."""
-        variables = {**self._static(task), **self._dynamic(task)}
+        given = {**self._static(task), **self._dynamic(task)}
+        variables = {name: given[name] for name in self.prompted.template.head.variables}
         history = tuple(Message(role=one.role, content=neutralise(one.content)) for one in task.earlier)
         output = await self.prompted.answer(variables, DraftOutput, ledger, history=_starting_with_user(history))
         return Draft(

@@ -26,7 +26,7 @@ class SmallTalk:
         ):
             if saying.fits(message):
                 return reply.format(
-                    name=assistant.name, condition=assistant.condition, topics=topic_list(assistant, texts)
+                    name=assistant.name, condition=assistant.condition_told, topics=topic_list(assistant, texts)
                 )
         return None
 

@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict
 
 from engine.exceptions import ModelError
 from engine.judges.protocol import Case
+from engine.knowledge.directives import DirectiveKind
 from engine.language.text import sentences, squash
 from engine.models.ledger import Ledger
 from engine.models.prompted_model import PromptedModel
@@ -54,19 +55,25 @@ class ChiefOutput(BaseModel):
 
 
 JUDGE_GIVEN = frozenset(
-    {"rules", "assistant", "high_stakes", "delusional_framing", "sources", "intents", "earlier", "message", "sentences"}
-)
+    {
+        "rules", "known", "assistant", "high_stakes", "delusional_framing", "sources", "cited", "intents", "earlier", "message",
+        "sentences",
+    }
+)  # fmt: skip
 """The variables a judge's prompt may ask for."""
+SEEN_IN_A_REPLY = (DirectiveKind.INTENT, DirectiveKind.DO_NOT)
+"""What of an author's wishes a judge can see kept or broken; the rest is kept by code, or between replies."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class LlmJudge:
-    """Asks one narrow question of a model; `rules` are those this judge checks."""
+    """Asks one narrow question of a model; `rules` are those this judge checks, `known` those that it only has to know."""
 
     name: str
     tier: Tier
     prompted: PromptedModel
     rules: tuple[Rule, ...]
+    known: tuple[Rule, ...] = ()
     earlier_messages: int = 4
 
     async def judge(self, case: Case, ledger: Ledger) -> Verdict:
@@ -84,6 +91,7 @@ class LlmJudge:
     def _variables(self, case: Case) -> dict[str, object]:
         given: dict[str, object] = {
             "rules": [rule.model_dump() for rule in self.rules],
+            "known": [rule.statement for rule in self.known],
             "assistant": {
                 "name": case.assistant_name,
                 "audience": case.audience,
@@ -92,7 +100,13 @@ class LlmJudge:
             "high_stakes": case.high_stakes or bool(case.risky),
             "delusional_framing": case.delusional_framing,
             "sources": [{"id": source.id, "title": source.title, "text": source.text} for source in case.sources],
-            "intents": [note for source in case.sources for note in source.notes_for_agent()],
+            "cited": [source.id for source in case.sources],
+            "intents": [
+                {"source": source.id, "note": one.for_agent()}
+                for source in case.sources
+                for one in source.directives
+                if one.kind in SEEN_IN_A_REPLY
+            ],
             "earlier": [
                 {"who": "person" if one.role is Role.USER else "assistant", "text": one.content}
                 for one in case.earlier[-self.earlier_messages :]

@@ -71,13 +71,14 @@ class TranslatedDangers(BaseModel):
 
 @dataclass(frozen=True, kw_only=True)
 class Translation:
-    """One translated file; `above` is the number of lines before its body."""
+    """One translated file; `above` is the number of lines before its body, `faulty` are ids that are read from the original."""
 
     path: Path
     head: TranslationHead
     body: str
     above: int
     front: str = field(repr=False, default="")
+    faulty: frozenset[str] = frozenset()
 
     def stretches_of(self, source: Source) -> Iterator[Stretch]:
         """What stands under each heading; a title without an id is that of the original."""
@@ -86,8 +87,8 @@ class Translation:
             yield replace(one, id=title) if one.level == 1 and not one.marked and title is not None else one
 
     def sections_of(self, source: Source) -> dict[str, Stretch]:
-        """The same by id; the first one where an id stands twice."""
-        return {one.id: one for one in reversed(list(self.stretches_of(source)))}
+        """The same by id, without the faulty ones."""
+        return {one.id: one for one in self.stretches_of(source) if one.id not in self.faulty}
 
     def key_line(self, *location: int | str) -> int:
         """The line of a key of its front matter."""
@@ -127,7 +128,10 @@ def read_translation(path: Path) -> Translation:
 def read_translations(
     folder: Path, language: str, sources: Mapping[str, Source]
 ) -> tuple[dict[str, Translation], list[KnowledgeBaseError]]:
-    """The translated sources of one language by id, and what is wrong with their files; a faulty one is left out."""
+    """The translated sources of one language by id, and what is wrong with their files.
+
+    A file without a head is left out, of the others only the sections with a fault.
+    """
     problems: list[KnowledgeBaseError] = []
     found: dict[str, Translation] = {}
     for path in texts_of(folder / FOLDER / language):
@@ -145,32 +149,31 @@ def read_translations(
             except KnowledgeBaseError as error:
                 problems.append(error)
                 continue
-            faults = _faults(translation, sources[path.stem])
-            problems += faults
-            if not faults:
-                found[path.stem] = translation
+            faults = list(_faults(translation, sources[path.stem]))
+            problems += (fault for _, fault in faults)
+            found[path.stem] = replace(translation, faulty=frozenset(section for section, _ in faults))
     return found, problems
 
 
-def _faults(translation: Translation, source: Source) -> list[KnowledgeBaseError]:
-    """Sections that the original does not have or that stand twice, and directives that are none."""
-    path = translation.path
+def _faults(translation: Translation, source: Source) -> Iterator[tuple[str, KnowledgeBaseError]]:
+    """Sections that the original does not have or that stand twice, and directives that are none; each with its section."""
+    path, above = translation.path, translation.above
     known = {one.id for one in stretches(source.body)}
-    problems = read_directives(path, translation.body, offset=translation.above, foreign=source.foreign)[1]
+    here = list(translation.stretches_of(source))
+    for fault in read_directives(path, translation.body, offset=above, foreign=source.foreign)[1]:
+        line = (fault.line or 1) - above
+        yield next((one.id for one in reversed(here) if one.line <= line), here[0].id), fault
     seen: set[str] = set()
-    for one in translation.stretches_of(source):
-        line = one.line + translation.above
+    for one in here:
+        line = one.line + above
         if one.id not in known:
             problem = f"The source {source.id!r} has no section {one.id!r}."
-            problems.append(
-                KnowledgeBaseError(problem, file=path, line=line, remedy="End the heading with {#id} of the original.")
-            )
+            remedy = "End the heading with {#id} of the original."
+            yield one.id, KnowledgeBaseError(problem, file=path, line=line, remedy=remedy)
         elif one.id in seen:
-            problems.append(
-                KnowledgeBaseError(f"The section {one.id!r} stands here a second time.", file=path, line=line)
-            )
+            problem = f"The section {one.id!r} stands here a second time."
+            yield one.id, KnowledgeBaseError(problem, file=path, line=line)
         seen.add(one.id)
-    return problems
 
 
 def translated(source: Source, translation: Translation | None, dangers: Dangers) -> Source:

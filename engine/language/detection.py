@@ -1,12 +1,13 @@
 """The language of a message: py3langid where it is not plainly that of the texts, and only where it is sure.
 
 Measured on 14,882 messages of authors in five languages: right for 0.95 to 1.0 of those with four words or more, for half of the
-shorter ones; so a short message is read with what the person wrote before it, and otherwise taken for the usual language.
+shorter ones; so a short message is judged by its own words among the languages we have, and the one before it counts as much as
+plain evidence does: a few words leave the language of a conversation only where they are plainly of another.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
@@ -21,11 +22,14 @@ if TYPE_CHECKING:
 SURE = 0.3
 """From this probability on another language than the usual one is believed."""
 LEAST = 4
-"""With fewer words a message is read together with the one before it."""
+"""A message with fewer words is weighed against the language of what was written before it."""
 PLAIN = 0.6
-"""With so large a share of everyday English words nobody else is asked."""
+"""With so large a share of everyday English words a message is plainly English."""
+STAYING = 7.5
+"""So many times likelier another language must be before a short message leaves that of the ones before; chosen with 385
+short messages of authors in view, of which it keeps 0.97 in a conversation's language and finds 0.70 of those that leave it."""
 SHORTEST = 2
-"""A single word is taken for one of the usual language."""
+"""A single word is taken for one of the language before it, or of the usual one."""
 OURS = frozenset({"en", "de", "es", "fr", "nb"})
 LONGEST = 400
 """Characters that are looked at."""
@@ -41,22 +45,42 @@ class LanguageDetector:
 
     def of(self, message: str, earlier: Sequence[Message] = (), usual: str | None = None) -> str:
         """The code of the language, the usual one in doubt; `usual` in place of the detector's own."""
-        usual, text = usual or self.usual, message
-        if len(words(text)) < LEAST:
-            text = f"{next((one.content for one in reversed(earlier) if one.role is Role.USER), '')}\n{message}"
-        said = words(text[:LONGEST])
-        if len(said) < SHORTEST or (usual == "en" and _plainly_english(said)):
-            return usual
+        said = words(message[:LONGEST])
         if len(said) < LEAST:
-            return _among_ours(text, usual)
-        code, chance = identifier().classify(text[:LONGEST])
+            return self._of_a_few(said, message, earlier, usual)
+        usual = usual or self.usual
+        if usual == "en" and _plainly_english(said):
+            return usual
+        code, chance = identifier().classify(message[:LONGEST])
         return _NORWEGIAN.get(code, str(code)) if chance >= SURE else usual
 
+    def _of_a_few(self, said: Sequence[str], message: str, earlier: Sequence[Message], usual: str | None) -> str:
+        """The language of one to three words, weighed against that of the last message that has more than one."""
+        last = next((place for place in reversed(range(len(earlier))) if _shows(earlier[place])), None)
+        before = None if last is None else self.of(earlier[last].content, earlier[:last], usual)
+        expected = before or usual or self.usual
+        if len(said) < SHORTEST:
+            return expected
+        chances = _chances(message[:LONGEST], OURS | {expected})
+        if _plainly_english(said):
+            chances["en"] *= STAYING
+        if before is not None:
+            chances[before] *= STAYING
+        return max(chances, key=lambda code: (chances[code], code == expected))
 
-def _among_ours(text: str, usual: str) -> str:
-    """Two or three words fit many languages; of those that we have, the likeliest."""
-    known = [_NORWEGIAN.get(code, str(code)) for code, _ in identifier().rank(text)]
-    return next((code for code in known if code in OURS), usual)
+
+def _shows(one: Message) -> bool:
+    return one.role is Role.USER and len(words(one.content[:LONGEST])) >= SHORTEST
+
+
+def _chances(text: str, codes: Iterable[str]) -> dict[str, float]:
+    """How likely a text is of each of these languages; Norwegian by the likeliest of those that are read as it."""
+    found = dict.fromkeys(codes, 0.0)
+    for code, chance in identifier().rank(text):
+        ours = _NORWEGIAN.get(code, str(code))
+        if ours in found:
+            found[ours] = max(found[ours], float(chance))
+    return found
 
 
 @cache

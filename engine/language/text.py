@@ -36,7 +36,7 @@ _LONE_MARKER = re.compile(r"^\s*(?:[-*•–]|\d+[.)])\s*$")
 _LIST_MARKER = re.compile(r"^\s*(?:[-*•–]|#{1,6}|\(?\d+(?:\.\d+)*[.)])\s+")
 # A run of signs is looked at once, from its beginning, and never given back: people may send thousands of them.
 _SENTENCE_END = re.compile(
-    r"(?<![.!?…])(?<!\be\.g)(?<!\bi\.e)(?<!\bDr)(?<!\bMr)(?<!\bMrs)(?<!\bMs)(?<!\bvs)(?<!\bSt)"
+    r"(?<![.!?…])(?<![:.!?] \d)(?<!\be\.g)(?<!\bi\.e)(?<!\bDr)(?<!\bMr)(?<!\bMrs)(?<!\bMs)(?<!\bvs)(?<!\bSt)"
     r"[.!?…]++[\"'”’)\]*]*+(?=\s|$)"
 )
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")

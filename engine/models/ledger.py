@@ -6,6 +6,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import TracebackType
+from typing import Protocol
 
 from engine.exceptions import BudgetExceeded, ModelDeclined, ModelOutputError
 from engine.settings import Budget, Price
@@ -24,6 +25,28 @@ class ModelCall:
     completion_tokens: int = 0
     cached_tokens: int = 0
     outcome: str = "ok"
+    price: Price | None = None
+
+    def cost(self, prices: Mapping[str, Price]) -> float | None:
+        """In the currency of the price table, None without a price; the call's own counts before those by model name."""
+        price = self.price or prices.get(self.model)
+        if price is None:  # what nobody has answered or read costs nothing anywhere
+            return None if self.prompt_tokens or self.completion_tokens else 0.0
+        fresh = self.prompt_tokens - self.cached_tokens
+        each = fresh * price.prompt + self.cached_tokens * price.cached + self.completion_tokens * price.completion
+        return each / 1_000_000
+
+
+class CallListener(Protocol):
+    """Whoever keeps account of one endpoint's calls beyond a turn."""
+
+    def price(self, model: str) -> Price | None:
+        """What a model costs there, None where that is not known or the price table says it."""
+        ...
+
+    def record(self, call: ModelCall) -> None:
+        """Write down a call that has ended."""
+        ...
 
 
 @dataclass(kw_only=True)
@@ -71,16 +94,9 @@ class Ledger:
         )
 
     def _cost(self, prices: Mapping[str, Price]) -> float | None:
-        total = 0.0
-        for call in self.calls:
-            price = prices.get(call.model)
-            if price is None:
-                return None
-            fresh = call.prompt_tokens - call.cached_tokens
-            total += (
-                fresh * price.prompt + call.cached_tokens * price.cached + call.completion_tokens * price.completion
-            )
-        return total / 1_000_000
+        costs = [call.cost(prices) for call in self.calls]
+        known = [cost for cost in costs if cost is not None]
+        return sum(known) if len(known) == len(costs) else None
 
 
 class Booking:
@@ -88,13 +104,13 @@ class Booking:
 
     `seconds` is what the call may take. Outcomes: ok, declined, bad_output, cancelled, unavailable, and
     `unsupported` for a request that is sent again because the server does not know one of its parameters.
-    Raises BudgetExceeded on construction; nothing is recorded then, because nothing was sent.
+    `account` hears of it too. Raises BudgetExceeded on construction; nothing is recorded then, because nothing was sent.
     """
 
-    def __init__(self, ledger: Ledger, *, role: str, model: str) -> None:
+    def __init__(self, ledger: Ledger, *, role: str, model: str, account: CallListener | None = None) -> None:
         self.seconds = ledger.reserve()
         self.unsupported = False
-        self._ledger, self._role, self._model = ledger, role, model
+        self._ledger, self._role, self._model, self._account = ledger, role, model, account
         self._started = ledger.now()
         self._tokens = (0, 0, 0)
 
@@ -112,18 +128,20 @@ class Booking:
         traceback: TracebackType | None,
     ) -> None:
         prompt, completion, cached = self._tokens
-        self._ledger.record(
-            ModelCall(
-                role=self._role,
-                model=self._model,
-                started=self._started,
-                ended=self._ledger.now(),
-                prompt_tokens=prompt,
-                completion_tokens=completion,
-                cached_tokens=cached,
-                outcome="unsupported" if self.unsupported else _outcome(kind),
-            )
+        call = ModelCall(
+            role=self._role,
+            model=self._model,
+            started=self._started,
+            ended=self._ledger.now(),
+            prompt_tokens=prompt,
+            completion_tokens=completion,
+            cached_tokens=cached,
+            outcome="unsupported" if self.unsupported else _outcome(kind),
+            price=None if self._account is None else self._account.price(self._model),
         )
+        self._ledger.record(call)
+        if self._account is not None:
+            self._account.record(call)
 
 
 def _outcome(kind: type[BaseException] | None) -> str:

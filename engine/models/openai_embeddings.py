@@ -19,8 +19,9 @@ from engine.exceptions import (
     ModelUnavailable,
 )
 from engine.language.text import estimate_tokens
+from engine.models.account import Account
 from engine.models.ledger import Booking, Ledger
-from engine.models.openai_model import OPENAI_URL, PASSING, client_for, hush, post, retried
+from engine.models.openai_model import OPENAI_URL, PASSING, SETTINGS, client_for, hush, post, retried
 from engine.models.wire import is_filtered, is_too_long
 from engine.settings import ModelSettings
 
@@ -46,11 +47,12 @@ class _Embeddings(BaseModel):
 class OpenAIEmbedder:
     """Embeds texts with `models.embeddings`. Raises ConfigurationError for settings that cannot be used."""
 
-    def __init__(self, settings: ModelSettings) -> None:
+    def __init__(self, settings: ModelSettings, *, where: str = SETTINGS, account: Account | None = None) -> None:
         if settings.embeddings is None:
             raise ConfigurationError("missing.", key="models.embeddings", remedy="Name an embedding model.")
         self._settings, self._model = settings, settings.embeddings
-        self._client = client_for(settings)
+        self._where, self._account = where, account
+        self._client = client_for(settings, where)
         # Another server's model of the same name has other vectors.
         place = f"{settings.provider} {settings.base_url or OPENAI_URL} {self._model}"
         self.name = sha256(place.encode()).hexdigest()
@@ -67,7 +69,7 @@ class OpenAIEmbedder:
         return found
 
     async def _batch(self, texts: Sequence[str], ledger: Ledger) -> list[list[float]]:
-        with Booking(ledger, role=ROLE, model=self._model) as call:
+        with Booking(ledger, role=ROLE, model=self._model, account=self._account) as call:
             estimate = sum(map(estimate_tokens, texts))
             body = {"model": self._model, "input": list(texts)}
             try:
@@ -86,7 +88,9 @@ class OpenAIEmbedder:
 
     async def _attempt(self, body: dict[str, Any]) -> bytes:
         seconds = self._settings.timeout_seconds
-        return await post(self._client, "/embeddings", body, seconds=seconds, translated=self._translated)
+        return await post(
+            self._client, "/embeddings", body, seconds=seconds, translated=self._translated, where=self._where
+        )
 
     def _translated(self, error: openai.APIStatusError) -> ModelError:
         status, text = error.status_code, error.response.text
@@ -98,8 +102,10 @@ class OpenAIEmbedder:
         if is_too_long(status, text):
             return ModelMisconfigured(f"models.embeddings: a text is longer than this model reads (HTTP {status}).")
         if status in {401, 402, 403}:
-            return ModelMisconfigured(f"models.api_key: the server does not accept the key (HTTP {status}).")
-        return ModelMisconfigured(f"models.embeddings or models.base_url: the request is refused (HTTP {status}).")
+            return ModelMisconfigured(f"{self._where}.api_key: the server does not accept the key (HTTP {status}).")
+        return ModelMisconfigured(
+            f"models.embeddings or {self._where}.base_url: the request is refused (HTTP {status})."
+        )
 
 
 def _read(content: bytes) -> _Embeddings:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Container, Mapping
+from copy import copy
 from functools import partial
 from importlib.util import find_spec
 from typing import Any
@@ -23,8 +24,10 @@ from engine.exceptions import (
     ModelError,
     ModelMisconfigured,
     ModelUnavailable,
+    PromptTooLong,
 )
 from engine.language.text import estimate_tokens
+from engine.models.account import Account
 from engine.models.ledger import Booking, Ledger
 from engine.models.protocol import Completion, Prompt
 from engine.models.wire import (
@@ -43,6 +46,10 @@ OPENAI_URL = "https://api.openai.com/v1"
 OFFICIAL_HOSTS = frozenset({"api.openai.com", "eu.api.openai.com", "us.api.openai.com"})
 _LIMIT_NAMES = ("max_completion_tokens", "max_tokens")
 PASSING = frozenset({408, 409, 429})
+LASTING = frozenset({401, 402, 403, 404})
+"""What stays so until somebody mends a key, a name, an address or an account."""
+SETTINGS = "models"
+"""Where an operator finds the settings of the one endpoint."""
 # Local servers need no key; the library insists on one.
 _PLACEHOLDER_KEY = "not-needed"
 
@@ -63,12 +70,20 @@ class OpenAIModel:
     time-outs, 408, 409, 429 and 5xx: `settings.retries` times, within the seconds the turn has left.
 
     `official_hosts`: where OpenAI itself answers, the only place that is told whether to `store` requests.
+    `where`: the key of these settings, which errors name. `account`: what every call is written down in, too.
     Raises ConfigurationError for an address or key that cannot be one.
     """
 
-    def __init__(self, settings: ModelSettings, *, official_hosts: Container[str] = OFFICIAL_HOSTS) -> None:
-        self._settings = settings
-        self._client = client_for(settings)
+    def __init__(
+        self,
+        settings: ModelSettings,
+        *,
+        official_hosts: Container[str] = OFFICIAL_HOSTS,
+        where: str = SETTINGS,
+        account: Account | None = None,
+    ) -> None:
+        self._settings, self._where, self._account = settings, where, account
+        self._client = client_for(settings, where)
         self._dialects: dict[str, Dialect] = {}
         official = settings.provider == "openai" and _host(settings) in official_hosts
         names_new = official or settings.provider == "azure"
@@ -82,6 +97,12 @@ class OpenAIModel:
     async def aclose(self) -> None:
         """Close the connections."""
         await self._client.close()
+
+    def once(self) -> OpenAIModel:
+        """The same model over the same connections, which tries nothing again."""
+        one = copy(self)
+        one._settings = self._settings.model_copy(update={"retries": 0})
+        return one
 
     async def complete(self, prompt: Prompt, ledger: Ledger) -> Completion:
         """Complete one prompt; a request the server does not support is sent again in a simpler form."""
@@ -97,7 +118,7 @@ class OpenAIModel:
             dialect = narrower
 
     async def _call(self, prompt: Prompt, ledger: Ledger, model: str, dialect: Dialect) -> Completion:
-        with Booking(ledger, role=prompt.role, model=model) as call:
+        with Booking(ledger, role=prompt.role, model=model, account=self._account) as call:
             temperature = self._settings.temperature if prompt.temperature is None else prompt.temperature
             body = dialect.body(
                 prompt, model=model, temperature=temperature, store=self._settings.store, seed=self._settings.seed
@@ -113,7 +134,7 @@ class OpenAIModel:
                 call.count(prompt=estimate, completion=0)
                 raise
             self._dialects[model] = dialect
-            answer = read_answer(content)
+            answer = read_answer(content, self._where)
             prompt_tokens = estimate if answer.prompt_tokens is None else answer.prompt_tokens
             completion_tokens = (
                 estimate_tokens(answer.text) if answer.completion_tokens is None else answer.completion_tokens
@@ -127,6 +148,7 @@ class OpenAIModel:
                 prompt_tokens=prompt_tokens,
                 completion_tokens=completion_tokens,
                 cached_tokens=answer.cached_tokens,
+                form=dialect.modes[0],
             )
 
     async def _send(self, body: dict[str, Any], prompt: Prompt, seconds: float) -> bytes:
@@ -139,6 +161,7 @@ class OpenAIModel:
             body,
             seconds=self._settings.timeout_seconds,
             translated=lambda error: self._translated(error, body, prompt),
+            where=self._where,
         )
 
     def _translated(self, error: openai.APIStatusError, body: Mapping[str, Any], prompt: Prompt) -> ModelError:
@@ -146,37 +169,41 @@ class OpenAIModel:
         out_of_quota = error.code == "insufficient_quota"
         hush(error)
         if status in PASSING or (status >= 500 and status != 501):
-            reason = "the account's quota is used up (models.api_key)" if out_of_quota else f"HTTP {status}"
-            return ModelUnavailable(f"The language model's server does not answer now: {reason}.")
+            reason = f"the account's quota is used up ({self._where}.api_key)" if out_of_quota else f"HTTP {status}"
+            return ModelUnavailable(
+                f"The language model's server does not answer now: {reason}.",
+                retry_after=retry_after(error.response.headers),
+                lasting=out_of_quota,
+            )
         if is_filtered(status, text):
             return ModelDeclined("The language model's provider filtered the request.")
         if is_too_long(status, text):
             name = self._name_setting(prompt)
-            return ModelMisconfigured(f"{name}: the prompt is longer than this model reads (HTTP {status}).")
+            return PromptTooLong(f"{name}: the prompt is longer than this model reads (HTTP {status}).")
         if refused := refused_parameter(status, parameter, text, body):
             return _Refused(refused)
-        return ModelMisconfigured(self._refusal(prompt, status))
+        return ModelMisconfigured(self._refusal(prompt, status), lasting=status in LASTING)
 
     def _refusal(self, prompt: Prompt, status: int) -> str:
         match status:
             case 401 if self._settings.api_key is None:
-                return "models.api_key: the server asks for a key and none is set (HTTP 401)."
+                return f"{self._where}.api_key: the server asks for a key and none is set (HTTP 401)."
             case 401 | 403:
-                return f"models.api_key: the server does not accept the key (HTTP {status})."
+                return f"{self._where}.api_key: the server does not accept the key (HTTP {status})."
             case 402:
-                return "models.api_key: the account has no credit (HTTP 402)."
+                return f"{self._where}.api_key: the account has no credit (HTTP 402)."
             case 404:
-                return f"{self._name_setting(prompt)} or models.base_url: no such model or address (HTTP 404)."
+                return f"{self._name_setting(prompt)} or {self._where}.base_url: no such model or address (HTTP 404)."
             case 400 | 422 | 501:
                 name = self._name_setting(prompt)
-                return f"{name} or models.structured_output: the server refuses the request (HTTP {status})."
+                return f"{name} or {self._where}.structured_output: the server refuses the request (HTTP {status})."
             case _:
-                return f"models.base_url: what answers there takes no chat completions (HTTP {status})."
+                return f"{self._where}.base_url: what answers there takes no chat completions (HTTP {status})."
 
     def _name_setting(self, prompt: Prompt) -> str:
         if prompt.role in self._settings.roles:
-            return f"models.roles.{prompt.role}"
-        return "models.large" if prompt.tier is Tier.LARGE else "models.small"
+            return f"{self._where}.roles.{prompt.role}"
+        return f"{self._where}.large" if prompt.tier is Tier.LARGE else f"{self._where}.small"
 
 
 async def retried(attempt: Callable[[], Awaitable[bytes]], *, retries: int, seconds: float) -> bytes:
@@ -207,6 +234,7 @@ async def post(
     *,
     seconds: float,
     translated: Callable[[openai.APIStatusError], ModelError],
+    where: str = SETTINGS,
 ) -> bytes:
     """The body of the response to one request; raises ModelError, for a status the one `translated` gives."""
     try:
@@ -224,7 +252,7 @@ async def post(
     except (openai.APITimeoutError, TimeoutError) as error:
         raise ModelUnavailable("The language model did not answer in time.") from error
     except openai.APIConnectionError as error:
-        raise ModelUnavailable("models.base_url: no connection to the language model's server.") from error
+        raise ModelUnavailable(f"{where}.base_url: no connection to the language model's server.") from error
     except Exception as error:
         raise ModelUnavailable("The request to the language model failed.") from error
 
@@ -254,11 +282,11 @@ def _host(settings: ModelSettings) -> str | None:
     return urlsplit(settings.base_url or OPENAI_URL).hostname
 
 
-def client_for(settings: ModelSettings) -> openai.AsyncOpenAI:
+def client_for(settings: ModelSettings, where: str = SETTINGS) -> openai.AsyncOpenAI:
     """Build the client. Everything the library would otherwise read from the environment is given."""
-    key, http = _key(settings), _http_client()
+    key, http = _key(settings, where), _http_client()
     if settings.base_url and (urlsplit(settings.base_url).scheme not in {"http", "https"} or not _host(settings)):
-        raise ConfigurationError("not an address.", key="models.base_url", remedy="It begins with https://.")
+        raise ConfigurationError("not an address.", key=f"{where}.base_url", remedy="It begins with https://.")
     client: openai.AsyncOpenAI
     if settings.provider == "openai":
         client = openai.AsyncOpenAI(
@@ -280,18 +308,18 @@ def client_for(settings: ModelSettings) -> openai.AsyncOpenAI:
     else:
         raise ConfigurationError(
             "missing.",
-            key="models.base_url",
+            key=f"{where}.base_url",
             remedy="Azure needs its endpoint: https://<name>.openai.azure.com.",
         )
     client.organization = client.project = None
     return client
 
 
-def _key(settings: ModelSettings) -> str:
+def _key(settings: ModelSettings, where: str) -> str:
     key = settings.api_key.get_secret_value().strip() if settings.api_key else ""
     if not (key.isascii() and (key.isprintable() or not key)):
         # Refused here, because an HTTP library would quote it in its complaint.
-        raise ConfigurationError("holds characters that no key has.", key="models.api_key")
+        raise ConfigurationError("holds characters that no key has.", key=f"{where}.api_key")
     return key or _PLACEHOLDER_KEY
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Protocol
 
@@ -22,7 +23,8 @@ class PromptMessage:
 class Prompt:
     """What a role sends to its model. Static messages come first, so that provider caches hit.
 
-    `schema` is the JSON schema the answer must have; `max_tokens` caps the completion.
+    `schema` is the JSON schema the answer must have; `max_tokens` caps the completion. `accept` raises ModelOutputError
+    for an answer that its asker cannot use; who has another model then asks that one.
     """
 
     role: str
@@ -32,6 +34,7 @@ class Prompt:
     schema: dict[str, Any]
     max_tokens: int = 800
     temperature: float | None = None
+    accept: Callable[[Completion], object] | None = field(default=None, compare=False, repr=False)
 
 
 class Finish(StrEnum):
@@ -43,7 +46,7 @@ class Finish(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Completion:
-    """A model's answer as text, with what it cost in tokens."""
+    """A model's answer as text, with what it cost in tokens. `form`: how its form was asked for, where that is known."""
 
     text: str
     finish: Finish
@@ -51,6 +54,7 @@ class Completion:
     prompt_tokens: int
     completion_tokens: int
     cached_tokens: int = 0
+    form: str = ""
 
 
 class ChatModel(Protocol):

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ValidationError
 
 from engine.exceptions import ModelOutputError
 from engine.models.ledger import Ledger
-from engine.models.protocol import ChatModel, Finish, Prompt, PromptMessage
+from engine.models.protocol import ChatModel, Completion, Finish, Prompt, PromptMessage
 from engine.models.schemas import json_objects, strict_schema
 from engine.types import Tier
 
@@ -41,6 +41,13 @@ async def ask(
     Raises what the model raises, and ModelOutputError for an answer that is cut off or of another form.
     """
     name = schema_name or output.__name__.lower()
+
+    def read(completion: Completion) -> T:
+        # A cut-off object can be valid by chance, with half a list or a decision without its reasons.
+        if completion.finish is Finish.LENGTH:
+            raise ModelOutputError(f"The answer '{name}' was cut off at {max_tokens} tokens.")
+        return parse(completion.text, output, name)
+
     prompt = Prompt(
         role=role,
         tier=tier,
@@ -49,12 +56,9 @@ async def ask(
         schema=schema_of(output),
         max_tokens=max_tokens,
         temperature=temperature,
+        accept=read,
     )
-    completion = await model.complete(prompt, ledger)
-    # A cut-off object can be valid by chance, with half a list or a decision without its reasons.
-    if completion.finish is Finish.LENGTH:
-        raise ModelOutputError(f"The answer '{name}' was cut off at {max_tokens} tokens.")
-    return parse(completion.text, output, name)
+    return read(await model.complete(prompt, ledger))
 
 
 def parse(text: str, output: type[T], name: str) -> T:

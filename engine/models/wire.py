@@ -120,13 +120,13 @@ class RawCompletion:
         return found[0] if len(found) == 1 else self.text, Finish.STOP
 
 
-def read_answer(content: bytes) -> RawCompletion:
-    """Read the body of a successful response.
+def read_answer(content: bytes, where: str) -> RawCompletion:
+    """Read the body of a successful response; `where`: the key of the server's settings.
 
     Raises ModelMisconfigured when it does not come from a model server at all, ModelOutputError when it
     breaks off or holds no answer, ModelUnavailable when it reports a failure.
     """
-    body = _completion(content)
+    body = _completion(content, where)
     choices = body["choices"]
     choice = choices[0] if isinstance(choices, list) and choices else None
     message = choice.get("message") if isinstance(choice, dict) else None
@@ -145,7 +145,7 @@ def read_answer(content: bytes) -> RawCompletion:
     )
 
 
-def _completion(content: bytes) -> dict[str, Any]:
+def _completion(content: bytes, where: str) -> dict[str, Any]:
     try:
         body = from_json(content)
     except ValueError:
@@ -156,7 +156,7 @@ def _completion(content: bytes) -> dict[str, Any]:
         return body
     if isinstance(body, dict) and body.get("error"):
         raise ModelUnavailable("The language model's server reports an error.")
-    raise ModelMisconfigured("models.base_url: what answers there is not a language model's server.")
+    raise ModelMisconfigured(f"{where}.base_url: what answers there is not a language model's server.")
 
 
 def _count(value: object) -> int | None:

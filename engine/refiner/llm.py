@@ -47,10 +47,13 @@ class LlmRefiner:
                     "condition": case.condition,
                 },
                 "rules": [rule.model_dump() for rule in self.rules.rules],
-                "sources": [{"id": one.id, "title": one.title, "text": one.text} for one in case.sources],
+                "sources": [
+                    {"id": one.id, "title": one.title, "text": one.text, "notes": one.notes_for_agent()}
+                    for one in case.sources
+                ],
                 "earlier": [
                     {"who": "person" if one.role is Role.USER else "assistant", "text": one.content}
-                    for one in case.earlier[-2:]
+                    for one in case.earlier[-4:]
                 ],
                 "message": case.message,
                 "sentences": list(sentences(case.draft.reply)),

@@ -240,7 +240,7 @@ class Engine:
         if asked.section is None and subject not in FACTS and not assistant.teams[0].built_in:
             return None
         put_in = {
-            "condition": assistant.settings.condition,
+            "condition": assistant.settings.condition_told,
             "emergency": referral.emergency(),
             "contacts": referral.brief(),
         }
@@ -264,10 +264,14 @@ class Engine:
         """
         referral = referral or self.referrals.choose()
         assistant = self.assistants.get(conversation.assistant) or self.assistants[self.default]
+        assistant = assistant.speaking(referral.language)
         before, asked = conversation.danger, said or getattr(referral.texts.buttons, answer.value)
         conversation = replace(conversation, danger=answered(before, answer))
         if answer is DangerAnswer.SAFE and before.held:
-            return await self.respond(conversation, before.held, said_safe=True, built_in=built_in, referral=referral)
+            usual = referral.language
+            return await self.respond(
+                conversation, before.held, usual=usual, said_safe=True, built_in=built_in, referral=referral
+            )
         if answer is DangerAnswer.NO and before.told is not None:  # they are not safe, or the button is an old one
             still = Urgency(level=UrgencyLevel.URGENT, kind=before.kind, another=before.another)
             return self._referred(conversation, assistant, asked, still, referral)
@@ -279,7 +283,8 @@ class Engine:
         words = referral.full(kind=before.kind, third_person=another)
         turn = self._fixed(conversation, assistant, asked, words, told)
         danger = after(before, Help.REFERRAL, told, "")
-        return replace(turn, help=Help.REFERRAL, conversation=replace(turn.conversation, danger=danger))
+        remembered = replace(turn.conversation, danger=danger)
+        return replace(turn, help=Help.REFERRAL, conversation=remembered, language=referral.language)
 
     def filter(self, assistant: str | None = None, reply: str = "") -> Filter:
         """What drafts of an assistant pass; for who asks for one part of it. Raises KeyError for an unknown assistant.
@@ -369,7 +374,8 @@ class Engine:
         )
         turn = self._fixed(conversation, assistant, text, words, urgency, ledger)
         danger = after(conversation.danger, due, urgency, text)
-        return replace(turn, help=due, conversation=replace(turn.conversation, danger=danger))
+        remembered = replace(turn.conversation, danger=danger)
+        return replace(turn, help=due, conversation=remembered, language=referral.language)
 
     async def _answer(
         self,

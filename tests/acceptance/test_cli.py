@@ -646,6 +646,27 @@ def test_a_failing_model_is_met_with_one_calm_sentence(
         assert word not in out
 
 
+async def test_models_that_do_not_work_are_told_and_fail_the_check(tmp_path: Path) -> None:
+    """`check --models` asks each model of each endpoint; where none works it exits 1, and JSON says what is wrong."""
+    async with OpenAIServer([fake.status(401)]) as server:
+        entry = f"{{name: locked, base_url: '{server.url}', large: big, small: little}}"
+        file = tmp_path / "cafi.yaml"
+        file.write_text(f"models: {{endpoints: [{entry}]}}\n", encoding="utf-8")
+        process = await asyncio.create_subprocess_exec(
+            *(*COMMAND, "check", "--models", "--json", "--config", str(file)),
+            env=environment(CAFI_MODELS__ENDPOINT_KEYS__LOCKED=KEY),
+            cwd="/",
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        out, err = await asyncio.wait_for(process.communicate(), 60)
+    assert (process.returncode, err) == (1, b"") and KEY.encode() not in out
+    large, small = json.loads(out)
+    assert (large["endpoint"], large["tier"], large["model"], large["works"]) == ("locked", "large", "big", False)
+    assert large["problem"] == "models.endpoints.locked.api_key: the server does not accept the key (HTTP 401)."
+    assert (small["tier"], small["model"], len(server.requests)) == ("small", "little", 2)
+
+
 async def test_nobody_listening_is_an_outage_too(unused_port: int) -> None:
     """A connection that is refused is met in the same way."""
     found = document("ask", FAULT, CAFI_MODELS__BASE_URL=f"http://127.0.0.1:{unused_port}/v1", CAFI_MODELS__RETRIES="0")

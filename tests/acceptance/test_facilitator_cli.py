@@ -99,6 +99,8 @@ WRONG = {
     ("--conversations", "/nowhere.jsonl"): "There is no such file",
     ("--sees", "all"): "--sees is 'all'",
     ("--played-by", "llm", "--agents", "builtin"): "needs a language model",
+    ("--agent-prompt", "week", "--agents", "builtin"): "--agent-prompt is 'week'",
+    ("--agent-prompt", "weak", "--agents", "builtin"): "A prompt leads language models only",
 }
 
 
@@ -147,23 +149,27 @@ async def answering(received: fake.Received) -> web.StreamResponse:
 
 
 async def test_a_run_with_language_models_is_seeded_and_keeps_to_its_budget(tmp_path: Path) -> None:
-    """Facilitators are played by the model, every request carries the seed, and the budget ends the run calmly."""
+    """The model plays facilitators, the weak prompt leads the agent, each request has the seed, the budget ends the run."""
     run = tmp_path / "run"
     async with OpenAIServer([answering]) as server:
         process = await asyncio.create_subprocess_exec(
             *COMMAND,
             *("eval", "facilitators", "--roles", "diet", "--queries", "2", "--out", str(run), "--agents", "llm"),
-            *("--seed", "5", "--budget-tokens", "1500", "--parallel", "1", "--json"),
+            *("--seed", "5", "--budget-tokens", "1500", "--parallel", "1", "--json", "--agent-prompt", "weak"),
             env=environment(CAFI_MODELS__BASE_URL=server.url),
             cwd="/",
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
         )
         out, err = await asyncio.wait_for(process.communicate(), 60)
+    assert out, err.decode()
     found = json.loads(out)
     assert process.returncode == 1 and "the tokens are used up" in err.decode()
     assert not found["complete"] and set(found["stopped"]) == {"tokens"}
     assert {body["seed"] for body in server.bodies} == {5}
+    drafts = [body for body in server.bodies if body["response_format"]["json_schema"]["name"] == "draft"]
+    assert drafts and all("wants to please" in body["messages"][0]["content"] for body in drafts)
+    assert json.loads((run / "run.json").read_text())["agent_prompt"] == "agent_weak"
     assert found["spent"]["llm_calls"] == len(server.bodies)
     rows = read_transcripts(run)
     assert 0 < len(rows) < found["wanted"] == 8

@@ -85,7 +85,7 @@ async def test_no_command_touches_the_keys_of_a_running_bot(tmp_path: Path, monk
                 for name in ALL:
                     done[name] = await asyncio.to_thread(_invoked, given(name, tmp_path / "elsewhere"))
                     assert keys(tmp_path) == before, f"{name} has changed a key"
-            for name in ("run", "secret rotate", "secret prune", "secret move", "secret erase-lost"):
+            for name in ("run", "restore", "secret rotate", "secret prune", "secret move", "secret erase-lost"):
                 assert done[name].exit_code == 1 and "Another CAFI runs with this database" in done[name].output, name
             for name in ("discord setup", "telegram setup", "secret show", "ask", "kb show"):
                 assert done[name].exit_code == 0, done[name].output

@@ -50,7 +50,7 @@ async def filled(database: Database) -> None:
     await store.take([message(text=f"{number}") for number in range(2_500)], ("telegram", 7))
     await store.finish(None, ANNA, state("words of Anna"), 0, ("p", POLL))
     await store.finish(None, BERT, state("words of Bert"), 0)
-    await store.spend(20_000, 7, 0.1 + 0.2)
+    await store.spend(20_000, 7, 0.1 + 0.2, {"main": (7, 0.3)})
     await DatabaseSink(database=database).add([event(), event(option="no")])
     rows: Mapping[Any, dict[str, object]] = {
         metadata.tables["asked"]: {"person": b"\x00" * 16, "day": 20_000},
@@ -109,13 +109,13 @@ def test_a_copy_is_refused_before_anything_is_lost(tmp_path: Path) -> None:
     asyncio.run(store_over(databases[0]).take([message()]))
     databases[1].run_now(lambda one: one.execute(insert(standing).values(platform="web", content="{}")))
     before = content(databases[1])
-    databases[2].run_now(lambda one: one.execute(text("UPDATE alembic_version SET version_num = '0004'")))
+    databases[2].run_now(lambda one: one.execute(text("UPDATE alembic_version SET version_num = '0005'")))
     for words, said in (
         (
             ("--from", here, "--to", there),
             "there.db: It is not empty: something lies in standing. Name a new database.",
         ),
-        (("--from", old, "--to", there), f"old.db: Its schema is 0004, and this CAFI's is {newest()}."),
+        (("--from", old, "--to", there), f"old.db: Its schema is 0005, and this CAFI's is {newest()}."),
         (("--from", f"sqlite:///{tmp_path}/none.db", "--to", there), "none.db: storage.url: There is no such database"),
         (("--from", here, "--to", here), "here.db: It is both source and target."),
         ((), "Neither --from nor --to is given."),
@@ -176,7 +176,7 @@ def test_migrating_says_from_which_to_which(empty_url: str) -> None:
         "from": newest(),
         "to": newest(),
     }
-    database.run_now(lambda one: one.execute(text("UPDATE alembic_version SET version_num = '0004'")))
+    database.run_now(lambda one: one.execute(text("UPDATE alembic_version SET version_num = '0005'")))
     with alone(database):
         refused = cafi("migrate", url=empty_url)
     assert refused.exit_code == 1 and "Another CAFI runs with this database" in refused.stderr

@@ -19,6 +19,8 @@ from engine.exceptions import (
     ModelOutputError,
     ModelUnavailable,
 )
+from engine.models.account import Account
+from engine.models.endpoints import Endpoint, Endpoints
 from engine.models.ledger import Ledger
 from engine.models.openai_model import OpenAIModel
 from engine.models.protocol import ChatModel, Completion, Finish, Prompt, PromptMessage
@@ -77,11 +79,22 @@ async def openai_model(behaviour: str) -> AsyncIterator[ChatModel]:
 
 
 @asynccontextmanager
+async def endpoints(behaviour: str) -> AsyncIterator[ChatModel]:
+    async with fake.OpenAIServer([SERVER[behaviour]]) as server:
+        account = Account(endpoint="first")
+        model = OpenAIModel(ModelSettings(base_url=server.url), account=account)
+        try:
+            yield Endpoints([Endpoint(model=model, account=account)])
+        finally:
+            await model.aclose()
+
+
+@asynccontextmanager
 async def scripted_model(behaviour: str) -> AsyncIterator[ChatModel]:
     yield ScriptedModel(lambda prompt: SCRIPT[behaviour], latency=3600 if behaviour == "stalls" else 0)
 
 
-@pytest.fixture(params=[openai_model, scripted_model], ids=["openai", "scripted"])
+@pytest.fixture(params=[openai_model, scripted_model, endpoints], ids=["openai", "scripted", "endpoints"])
 def make(request: pytest.FixtureRequest) -> Make:
     return request.param
 

@@ -30,6 +30,7 @@ class Received:
     query: Mapping[str, str]
     headers: Mapping[str, str]
     body: dict[str, Any]
+    request: web.Request = field(repr=False)
 
 
 @dataclass
@@ -60,7 +61,8 @@ class OpenAIServer:
 
     async def _handle(self, request: web.Request) -> web.StreamResponse:
         body = json.loads(await request.text() or "{}")
-        received = Received(path=request.path, query=dict(request.query), headers=dict(request.headers), body=body)
+        query, headers = dict(request.query), dict(request.headers)
+        received = Received(path=request.path, query=query, headers=headers, body=body, request=request)
         behaviour = self.behaviours[min(len(self.requests), len(self.behaviours) - 1)]
         self.requests.append(received)
         return await behaviour(received)
@@ -137,6 +139,29 @@ def half_answer() -> Behaviour:
 def half_body() -> Behaviour:
     """A response whose own JSON breaks off."""
     return raw('{"id": "chatcmpl-1", "choices": [{"mess')
+
+
+def half_stream() -> Behaviour:
+    """A response that promises more than it sends before the connection ends."""
+
+    async def behave(received: Received) -> web.StreamResponse:
+        response = web.StreamResponse(headers={"Content-Type": "application/json", "Content-Length": "4000"})
+        await response.prepare(received.request)
+        await response.write(b'{"id": "chatcmpl-1", "choices": [{"message": {"content": "')
+        assert received.request.transport is not None
+        received.request.transport.close()
+        return response
+
+    return behave
+
+
+def garbage() -> Behaviour:
+    """Bytes that mean nothing, said to be a completion."""
+
+    async def behave(received: Received) -> web.StreamResponse:
+        return web.Response(body=bytes(range(255, 0, -1)) * 20, content_type="application/json")
+
+    return behave
 
 
 def cut_off() -> Behaviour:

@@ -22,6 +22,7 @@ from engine.exceptions import (
     ModelMisconfigured,
     ModelOutputError,
     ModelUnavailable,
+    PromptTooLong,
 )
 from engine.models.ledger import Ledger
 from engine.models.openai_model import OpenAIModel
@@ -90,6 +91,7 @@ async def test_usage_is_the_server_s() -> None:
         prompt_tokens=fake.PROMPT_TOKENS,
         completion_tokens=fake.COMPLETION_TOKENS,
         cached_tokens=fake.CACHED_TOKENS,
+        form="json_schema",
     )
 
 
@@ -115,7 +117,7 @@ OUTCOMES = [
     (fake.raw("[]"), ModelMisconfigured, "models.base_url"),
     (fake.redirect("http://127.0.0.1:1/v1"), ModelMisconfigured, "models.base_url"),
     (fake.failure(400, param="model"), ModelMisconfigured, "models.small"),
-    (fake.failure(400, code="context_length_exceeded"), ModelMisconfigured, "longer"),
+    (fake.failure(400, code="context_length_exceeded"), PromptTooLong, "longer"),
     (fake.raw('{"error": {"message": "overloaded"}}'), ModelUnavailable, "server"),
     (fake.status(500), ModelUnavailable, "HTTP 500"),
     (fake.status(503), ModelUnavailable, "HTTP 503"),
@@ -129,6 +131,8 @@ OUTCOMES = [
     (fake.no_choices(), ModelOutputError, "empty"),
     (fake.raw(""), ModelOutputError, "cut off"),
     (fake.half_body(), ModelOutputError, "cut off"),
+    (fake.half_stream(), ModelUnavailable, "connection"),
+    (fake.garbage(), ModelMisconfigured, "models.base_url"),
 ]
 
 

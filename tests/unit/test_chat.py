@@ -117,6 +117,28 @@ async def test_a_suspicion_gets_the_answer_and_the_check_question(tmp_path: Path
     assert shown.text.endswith("?") and shown.text.rsplit("\n\n", 1)[1].startswith("May I ask you directly")
 
 
+GERMAN = "Ich habe heute alles geregelt und bin jetzt ganz ruhig"
+
+
+@pytest.mark.parametrize(
+    ("chosen", "messages"),
+    [(None, (GERMAN,)), ("de", (SUSPICIOUS,)), (None, ("Was sind Stimmen im Kopf?", "seroquel ?"))],
+)
+async def test_the_check_question_and_its_buttons_are_in_the_chats_language(
+    tmp_path: Path, chosen: str | None, messages: tuple[str, ...]
+) -> None:
+    """The language that somebody chose, else the one they write; what shows none keeps that of the answer before."""
+    judged = [*(CALM for _ in messages[1:]), {**CALM, "level": "concern"}]
+    chat = chat_over(tmp_path, scripted({"urgency": judged}))
+    state = begun(chat, language=chosen)
+    for one in messages:
+        asked, state = await last(chat, state, one)
+    assert asked.text.rsplit("\n\n", 1)[1].startswith("Darf ich")
+    assert [row[0].label for row in asked.buttons][1:] == ["Nein", "Es geht um jemand anderen"]
+    told, state = await last(chat, state, command="danger", text="yes")
+    assert told.referral and "ich bin in Sicherheit" in told.buttons[0][0].label
+
+
 @pytest.mark.parametrize(
     ("said", "help_shown", "words"),
     [
@@ -126,7 +148,7 @@ async def test_a_suspicion_gets_the_answer_and_the_check_question(tmp_path: Path
         ("no, but I already took the tablets", Help.LINE, "112"),
         ("No thanks, I have made up my mind", Help.LINE, "112"),
         ("No.", Help.NONE, "I will not keep asking"),
-        ("nein danke", Help.NONE, "I will not keep asking"),
+        ("nein danke", Help.NONE, "Ich frage nicht weiter nach"),
         ("it is about somebody else", Help.REFERRAL, "the person you are worried about"),
     ],
 )

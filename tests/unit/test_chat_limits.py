@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Mapping
 from pathlib import Path
+
+import pytest
 
 from adapters.conversation.daily_budget import DailyBudget
 from adapters.delivery.limits import ChatLimits
 from adapters.delivery.store import ChatStore
 from adapters.storage.database import Database
 from engine.exceptions import StorageUnavailable
+from engine.models.account import Account
+from engine.models.ledger import ModelCall
+from engine.settings import Price
 from engine.types import Usage
 from tests.storage import ANNA, BERT, Clock, database_in, message, store_over
 
@@ -53,6 +59,8 @@ def test_a_chat_is_told_once_a_minute() -> None:
 
 
 TURN = Usage(prompt_tokens=60, completion_tokens=40, cost=0.5)
+CALL = ModelCall(role="agent", model="m", started=0.0, ended=1.0, prompt_tokens=60, completion_tokens=40)
+PRICE = Price(prompt=1.0, cached=1.0, completion=1.0)
 
 
 async def test_at_the_limit_the_day_is_over_and_the_next_begins_anew(tmp_path: Path) -> None:
@@ -80,6 +88,29 @@ async def test_at_the_limit_the_day_is_over_and_the_next_begins_anew(tmp_path: P
     database.close()
 
 
+async def test_what_an_endpoint_has_spent_today_outlasts_the_process(tmp_path: Path) -> None:
+    """Each endpoint's sums are stored with the bot's, once, and its own limit holds after a start; a new day begins anew."""
+    store, day = store_over(database_in(tmp_path)), [1]
+
+    async def begun() -> tuple[DailyBudget, Account]:
+        account = Account(endpoint="first", prices={"m": PRICE}, tokens_a_day=250, today=lambda: day[0])
+        spending = DailyBudget(store=store, accounts=(account,), today=lambda: day[0])
+        await spending.load()
+        return spending, account
+
+    for spent in (100, 200, 300):
+        spending, account = await begun()
+        assert not account.exhausted
+        account.record(CALL)
+        await spending.add(TURN)
+        await spending.add(TURN)
+        assert (await store.spent_at(1))["first"] == (spent, pytest.approx(spent * 1e-6))
+    _, account = await begun()
+    assert account.exhausted
+    day[0] = 2
+    assert not account.exhausted and not (await begun())[1].exhausted
+
+
 class Failing:
     """A store that takes nothing until it is mended."""
 
@@ -89,7 +120,10 @@ class Failing:
     async def spent(self, day: int) -> tuple[int, float]:
         return self.taken
 
-    async def spend(self, day: int, tokens: int, cost: float) -> tuple[int, float]:
+    async def spent_at(self, day: int) -> Mapping[str, tuple[int, float]]:
+        return {}
+
+    async def spend(self, day: int, tokens: int, cost: float, at: Mapping[str, tuple[int, float]]) -> tuple[int, float]:
         if self.broken:
             raise StorageUnavailable
         self.taken = (self.taken[0] + tokens, self.taken[1] + cost)
@@ -117,9 +151,12 @@ class Counted:
     async def spent(self, day: int) -> tuple[int, float]:
         return await self.store.spent(day)
 
-    async def spend(self, day: int, tokens: int, cost: float) -> tuple[int, float]:
+    async def spent_at(self, day: int) -> Mapping[str, tuple[int, float]]:
+        return await self.store.spent_at(day)
+
+    async def spend(self, day: int, tokens: int, cost: float, at: Mapping[str, tuple[int, float]]) -> tuple[int, float]:
         self.writes += 1
-        return await self.store.spend(day, tokens, cost)
+        return await self.store.spend(day, tokens, cost, at)
 
 
 async def test_many_sums_at_once_all_count_and_are_written_together(tmp_path: Path) -> None:

@@ -170,6 +170,79 @@ def test_requests_are_not_stored_unless_asked_for() -> None:
     assert ModelSettings().store is False
 
 
+ENDPOINTS = """
+models:
+  timeout_seconds: 12
+  structured_output: prompt
+  endpoints:
+    - {name: first, base_url: 'http://127.0.0.1:1/v1', large: big, small: little, structured_output: auto}
+    - {name: openai, large: gpt-4.1, timeout_seconds: 5, tokens_a_day: 1000}
+    - {name: at_home, base_url: 'http://127.0.0.1:2/v1', large: own}
+"""
+
+
+def test_endpoints_have_what_is_theirs_and_what_holds_for_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keys come from the environment, each for its endpoint; OpenAI's own key goes to OpenAI alone."""
+    monkeypatch.setenv("CAFI_MODELS__ENDPOINT_KEYS__FIRST", KEY)
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-of-openai")
+    settings = read_settings(written(tmp_path, ENDPOINTS))
+    first, second, third = settings.models.places.values()
+    assert list(settings.models.places) == ["first", "openai", "at_home"] and settings.uses_llm
+    assert (first.large, first.small, first.structured_output, first.timeout_seconds) == ("big", "little", "auto", 12)
+    assert (second.large, second.small, second.structured_output, second.timeout_seconds) == (
+        *("gpt-4.1", "gpt-4.1"),
+        *("prompt", 5),
+    )
+    keys = [one.api_key.get_secret_value() for one in (first, second) if one.api_key]
+    assert keys == [KEY, "sk-of-openai"] and third.api_key is None
+    assert KEY not in repr(settings) + repr(first) + settings.model_dump_json()
+    assert settings.models.preferred == first
+    assert Application(settings=settings).provider == "127.0.0.1, OpenAI"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("endpoints: [{name: a, large: m}, {name: a, large: m}]", "a name of its own"),
+        ("base_url: 'http://127.0.0.1:1/v1'\n  endpoints: [{name: a, large: m}]", "base_url belongs to one of them"),
+        ("large: m\n  endpoints: [{name: a, large: m}]", "large belongs to one of them"),
+        ("endpoint_keys: {b: x}\n  endpoints: [{name: a, large: m}]", "no endpoint is called so"),
+        ("endpoints: [{name: A b, large: m}]", "models.endpoints.0.name"),
+        ("endpoints: [{name: a}]", "models.endpoints.0.large"),
+        ("endpoints: [{name: a, large: m, colour: red}]", "models.endpoints.0.colour"),
+        ("endpoints: [{name: a, large: m, prices: {m: {prompt: -1}}}]", "models.endpoints.0.prices.m"),
+    ],
+)
+def test_wrong_endpoints_are_named(tmp_path: Path, text: str, words: str) -> None:
+    """What is wrong with a list of endpoints is said with file, key and remedy."""
+    with pytest.raises(ConfigurationError, match=words) as caught:
+        read_settings(written(tmp_path, f"models:\n  {text}\n"))
+    assert caught.value.file == tmp_path / "cafi.yaml" and caught.value.remedy
+
+
+def test_an_endpoint_that_nobody_can_reach_is_named_with_its_variable() -> None:
+    """OpenAI's address without a key ends with the variable that mends it."""
+    models = ModelSettings.model_validate({"endpoints": [{"name": "second_one", "large": "m"}]})
+    with pytest.raises(ConfigurationError, match="CAFI_MODELS__ENDPOINT_KEYS__SECOND_ONE") as caught:
+        assert Application(settings=CafiSettings(models=models)).chat_model
+    assert caught.value.key == "models.endpoints.second_one.api_key"
+
+
+def test_limits_of_endpoints_do_where_each_has_one_that_counts(tmp_path: Path) -> None:
+    """`cafi check` asks for no other limit where every endpoint has its own; one in money needs prices there."""
+    at = "base_url: 'http://127.0.0.1:9/v1', large: m"
+
+    def errors(*endpoints: str) -> list[str | None]:
+        listed = "".join(f"\n    - {{{at}, {one}}}" for one in endpoints)
+        found = findings(written(tmp_path, f"models:\n  endpoints:{listed}\n"), None, None)
+        return [one.problem.key for one in found if one.level == "error"]
+
+    priced = "cost_a_day: 2, prices: {m: {prompt: 1, cached: 1, completion: 1}}"
+    assert errors("name: a, tokens_a_day: 9", f"name: b, {priced}") == []
+    assert errors("name: a, tokens_a_day: 9", "name: b") == ["spending.tokens_a_day"]
+    assert errors("name: a, cost_a_day: 2") == ["models.endpoints.a.cost_a_day"]
+
+
 @pytest.mark.parametrize("change", [{"message_characters": 5}, {"window_sources": 0}, {"colour": 1}])
 def test_limits_refuse_nonsense(change: dict[str, int]) -> None:
     """A limit that would make turns impossible, or is not known, is refused."""

@@ -60,3 +60,19 @@ def test_commands_and_purposes_are_all_named(tmp_path: Path) -> None:
         odd = ", ".join(sorted(one.strip(" \n:") for one in (old, new)))
         with pytest.raises(ConfigurationError, match=f"missing or unknown: {odd}"):
             LOADERS[name][0](folder)
+
+
+FAMILIAR = {"fr": r"tu|toi|ton|ta|tes|te|t'\w+", "de": r"du|dich|dir|dein\w*"}
+QUOTED = re.compile(r"«[^»]*»|„[^“]*“|“[^”]*”|\"[^\"]*\"")
+
+
+@pytest.mark.parametrize("language", ["fr", "de"])
+def test_readers_are_addressed_in_one_form(language: str) -> None:
+    """French and German say "vous" and "Sie" in what is shown: questions on buttons, answers about the service, sources."""
+    root, familiar = data_root(), re.compile(rf"\b(?:{FAMILIAR[language]})\b", re.IGNORECASE)
+    asked = [CONFIG / f"service/{language}.md", *root.glob(f"knowledge_base/*/questions/{language}/*.md")]
+    shown = [(path, line) for path in asked for line in path.read_text().splitlines() if line.startswith(("? ", "> "))]
+    for path in root.glob(f"knowledge_base/*/translations/{language}/*.md"):
+        shown += [(path, line) for line in path.read_text().splitlines()]
+    assert len(shown) > 5000
+    assert [(path.name, line) for path, line in shown if familiar.search(QUOTED.sub("", line))] == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import shutil
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
@@ -14,13 +15,15 @@ from hypothesis import strategies as st
 from bots.check import missing_in
 from bots.compose import Application
 from bots.settings import CafiSettings
+from engine.agent.smalltalk import SmallTalk
 from engine.exceptions import ConfigurationError, ModelOutputError
 from engine.knowledge.base import KnowledgeBase, scan_edition
+from engine.language.detection import LanguageDetector
 from engine.models.prompted_model import PromptedModel
 from engine.models.protocol import Prompt
 from engine.models.scripted import ScriptedModel
 from engine.settings import Budget
-from engine.types import Basis, Decision, Draft
+from engine.types import Basis, Decision, Draft, Message, Role
 from kb_tools.lint.finding import LintFinding, Severity
 from kb_tools.lint.lint import lint
 from kb_tools.pictures import drawings, translated_drawing, words_of
@@ -28,6 +31,7 @@ from kb_tools.reading_ease import EASE, fernandez_huerta, kandel_moles, lix
 from kb_tools.translation_stamps import renew
 from kb_tools.translator import TranslatedSection, TranslatedSource, Translator
 from tests.sources import SHIPPED, write
+from tests.team import application, scripted, shipped_parts
 from tests.unit.test_kb_lint import LIMITS
 
 TODAY = date(2026, 11, 1)
@@ -183,6 +187,28 @@ def test_a_fault_is_named_with_file_and_line(folder: Path, name: str, text: str,
     (one,) = [one for one in problems if problem in one.problem]
     assert (Path(str(one.file)).name, one.line) == (name, line)
     assert edition.sources["tea"].text
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "original", "translated"),
+    [
+        ("{#strength}", "{#weight}", "strength", "about"),
+        ("[danger: spill]", "[obey]", "strength", "about"),
+        ("[intent: informs]", "[obey]", "about", "strength"),
+    ],
+)
+def test_a_faulty_section_alone_is_read_from_the_original(
+    folder: Path, right: str, wrong: str, original: str, translated: str
+) -> None:
+    """A wrong id or directive costs the translation that one section; title and the others stay, and the fault is named."""
+    write(folder, "translations/de/tea.md", GERMAN.replace(right, wrong))
+    base = KnowledgeBase.load(folder)
+    tea = base.edition("de").sources["tea"]
+    assert tea.title == "Tee" and tea.foreign_sections == {original}
+    english = {one.id: one.text for one in base.sources["tea"].sections}
+    german = {one.id: one.text for one in tea.sections}
+    assert german[translated] != english[translated] and english[original].split("\n")[-1] in german[original]
+    assert any(one.severity is Severity.ERROR and one.line > 1 for one in lint(folder, LIMITS, TODAY).findings)
 
 
 def test_a_translation_is_read_from_its_own_folder_alone(
@@ -437,6 +463,47 @@ def test_the_chat_keeps_its_language_where_a_message_does_not_show_one(
     assert asyncio.run(engine.respond(engine.start(), message, usual=chat)).language == chat
     english = asyncio.run(engine.respond(engine.start(), "can I drink alcohol with my medicine?", usual=chat))
     assert english.language == "en"
+
+
+IN_ENGLISH, IN_GERMAN = "What is schizophrenia and what helps?", "Was ist Schizophrenie und was hilft dagegen?"
+IN_NORWEGIAN = "Hva er en psykose, og hvor lenge varer den?"
+
+
+@pytest.mark.parametrize(
+    ("earlier", "message", "language"),
+    [
+        ((IN_ENGLISH, "and what about the weight then?"), "hva er schizofreni", "nb"),
+        ((IN_ENGLISH,), "was ist Schizophrenie", "de"),
+        ((IN_GERMAN,), "what helps then", "en"),
+        ((IN_NORWEGIAN,), "side effects please", "en"),
+        ((IN_GERMAN,), "clozapin 300 mg", "de"),
+        ((IN_NORWEGIAN,), "ok", "nb"),
+        ((IN_GERMAN, "ok"), "hilft Bewegung", "de"),
+        (("ok",), "hva hjelper", "nb"),
+        ((), "qu'est-ce que c'est", "fr"),
+    ],
+)
+def test_a_few_words_leave_a_conversations_language_only_where_they_are_plainly_of_another(
+    earlier: tuple[str, ...], message: str, language: str
+) -> None:
+    """Two or three words are judged by themselves and weighed against the last message that shows a language."""
+    before = tuple(Message(role=Role.USER, content=one) for one in earlier)
+    assert LanguageDetector().of(message, before) == language
+
+
+def test_prompts_name_the_condition_as_they_are_written_and_fixed_texts_as_they_are_read(tmp_path: Path) -> None:
+    """With a model, who writes French is answered by prompts about schizophrenia, and greeted about "la schizophrénie"."""
+    model = scripted({})
+    engine = application(tmp_path, model, shipped_parts()).engine
+    built = engine.assistants["schizophrenia"]
+    french = replace(built, settings=built.settings.spoken("fr"))
+    engine = replace(engine, assistants={"schizophrenia": french})
+    asyncio.run(engine.respond(engine.start(), "what helps me sleep?"))
+    prompts = ["".join(one.content for one in prompt.messages) for prompt in model.prompts if prompt.role != "urgency"]
+    assert len(prompts) > 1 and all("about schizophrenia" in one or "on schizophrenia" in one for one in prompts)
+    assert not any("schizophrénie" in one for one in prompts)
+    told = SmallTalk(texts=built.texts.model_copy(update={"greeting": "{condition}"})).answer("hello", french.settings)
+    assert told == "la schizophrénie"
 
 
 @pytest.mark.parametrize(

@@ -49,6 +49,18 @@ def test_plain_questions_raise_no_suspicion(text: str) -> None:
     assert level(text) is UrgencyLevel.NONE
 
 
+def test_plain_questions_about_means_are_asked_about_and_their_look_alikes_are_not() -> None:
+    """Half of what asks for a lethal dose raises a suspicion, in every language some; what only sounds like it hardly ever."""
+    rows = [json.loads(line) for line in (DATA / "lethality.jsonl").read_text("utf-8").splitlines()]
+    learnt = (DATA / "authors/17.jsonl").read_text("utf-8").casefold()
+    assert not any(json.dumps(row["text"], ensure_ascii=False).casefold() in learnt for row in rows)
+    asked = [row for row in rows if level(row["text"]) is not UrgencyLevel.NONE]
+    urgent = [row["lang"] for row in asked if row["label"] == "urgent"]
+    assert len(urgent) >= 25 and set(urgent) == {"en", "de", "es", "fr", "nb"}
+    assert len(asked) - len(urgent) <= 1
+    assert level("the dose of clozapine that kills") is UrgencyLevel.CONCERN
+
+
 @pytest.mark.parametrize("text", FOUND[:40])
 def test_the_classifier_alone_never_replaces_an_answer(text: str) -> None:
     """However alarming a message is, the layer raises a suspicion and no more."""

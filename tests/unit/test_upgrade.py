@@ -1,0 +1,112 @@
+"""An upgrade over what people have in their chats: from every revision there was, by the start that operators use."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from adapters.storage.database import Database
+from adapters.storage.snapshot import copies
+from bots.chats import Chats
+from bots.compose import Application
+from bots.settings import CafiSettings, SessionSettings, StorageSettings
+from engine.exceptions import ConfigurationError
+from tests.storage import ANNA, BERT, POLL, message, state, store_over
+from tests.unit.test_migrating import REVISIONS, at_revision
+
+
+def chats_in(folder: Path) -> Chats:
+    """Everything around turns, as `cafi run` builds it."""
+    return Chats(
+        application=Application(
+            settings=CafiSettings(
+                storage=StorageSettings(url=f"sqlite:///{folder}/cafi.db"),
+                sessions=SessionSettings(secret_file=folder / "secret.json", inbox_key_file=folder / "inbox.key"),
+            )
+        ),
+        given={"feedback": None},
+    )
+
+
+async def with_keys(folder: Path) -> None:
+    """The keys of a first start, without its database."""
+    chats = chats_in(folder)
+    async with chats.application.closing:
+        await chats.begin()
+    (folder / "cafi.db").unlink()
+
+
+async def lived_in(folder: Path, revision: str) -> None:
+    """A database of a revision in which somebody talked, somebody waits, and a poll was shown."""
+    chats = chats_in(folder)
+    database = Database(f"sqlite:///{folder}/cafi.db")
+    at_revision(database, revision)
+    store = store_over(database, chats.keyring, chats.clock, chats.inbox_secret.secret)
+    await store.finish(None, ANNA, state("what was told", answered=3), 0, ("a poll", POLL))
+    await store.take([message(BERT, "still waiting")])
+    if revision < "0004":
+        database.run_now(lambda one: one.exec_driver_sql("INSERT INTO cursors VALUES ('telegram', 41)"))
+    else:
+        await store.put_cursor("telegram", 41)
+    if revision >= "0002":
+        database.run_now(lambda one: one.exec_driver_sql("INSERT INTO standing VALUES ('discord', '{}')"))
+    await database.aclose()
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+async def test_chats_of_every_earlier_version_open_after_the_upgrade(tmp_path: Path, revision: str) -> None:
+    """After the start the chat, the waiting message, the poll and the last number are there, and beside them the copy,
+    from which chats expire."""
+    await with_keys(tmp_path)
+    await lived_in(tmp_path, revision)
+    chats = chats_in(tmp_path)
+    async with chats.application.closing:
+        await chats.begin()
+        kept = await chats.store.load(ANNA)
+        assert kept.state == state("what was told", answered=3) and kept.version == 1
+        await chats.store.finish(None, ANNA, state("more"), kept.version)
+        waiting, closed = await chats.store.unanswered("telegram")
+        assert [one.incoming.text for one in waiting] == ["still waiting"] and closed == 0
+        assert await chats.store.answered_poll("telegram", "a poll") == POLL
+        assert await chats.store.cursor("telegram") == 41
+        found = copies(tmp_path / "cafi.db")
+        for one in found:
+            os.utime(one, (0, 0))
+        await chats.sweep()
+        assert all(one.stat().st_mtime for one in found), "nothing was erased from the copy"
+    assert found == ([] if revision == REVISIONS[0] else [tmp_path / f"cafi.db.revision-{revision}"])
+
+
+async def test_the_way_back_is_the_copy_in_place_of_the_database(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The start says in one line where the copy is; put in place by hand, it is what the earlier version left."""
+    await with_keys(tmp_path)
+    await lived_in(tmp_path, REVISIONS[1])
+    chats = chats_in(tmp_path)
+    async with chats.application.closing:
+        await chats.begin()
+    (told,) = [one.message for one in caplog.records if "revision-" in one.message]
+    shutil.copyfile(told.split(" is the database as it was")[0], tmp_path / "cafi.db")
+    connection = sqlite3.connect(tmp_path / "cafi.db")
+    assert connection.execute("SELECT version_num FROM alembic_version").fetchone() == (REVISIONS[1],)
+    assert connection.execute("SELECT count(*) FROM chats").fetchone() == (1,)
+    connection.close()
+
+
+async def test_without_room_for_the_copy_nothing_is_changed(tmp_path: Path) -> None:
+    """Where the database cannot be copied the start ends with the file and the remedy, and the tables stay as they were."""
+    await with_keys(tmp_path)
+    await lived_in(tmp_path, REVISIONS[-1])
+    (tmp_path / f"cafi.db.revision-{REVISIONS[-1]}").mkdir()
+    chats = chats_in(tmp_path)
+    async with chats.application.closing:
+        with pytest.raises(ConfigurationError, match=r"cafi\.db: It cannot be copied before its tables are changed"):
+            await chats.begin()
+    connection = sqlite3.connect(tmp_path / "cafi.db")
+    assert connection.execute("SELECT version_num FROM alembic_version").fetchone() == (REVISIONS[-1],)
+    connection.close()
