@@ -389,10 +389,12 @@ def _secret_files() -> dict[str, Path]:
 
 def _closed(error: OSError | UnicodeDecodeError) -> ConfigurationError:
     """Secret files that cannot be read; nothing of them is told."""
-    is_text = isinstance(error, OSError)
+    place, why = os.environ.get(SECRETS_FOLDER), "one of its files is no text"
+    if isinstance(error, OSError):
+        place, why = error.filename, f"{error.strerror}"
     return ConfigurationError(
-        f"It cannot be read: {error.strerror if is_text else 'it is no text'}.",
-        file=error.filename if is_text else os.environ.get(SECRETS_FOLDER),
+        f"It cannot be read: {why}.",
+        file=place,
         key=SECRETS_FOLDER,
         remedy="Name a folder of text files that the account CAFI runs under may read.",
     )
