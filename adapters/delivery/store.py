@@ -123,7 +123,7 @@ class ChatStore:
         """Put messages on disk; with them goes the number of the platform's update they came with, and `enqueue`."""
         if self.contexts is not None:
             await self.contexts.noted(arrived)
-        stored = [Stored(chat=self._inbox_name(one.identity), platform=one.identity.platform) for one in arrived]
+        stored = [self._stored(one) for one in arrived]
         sealed = [
             {"chat": here.chat, "attempts": 0, "sealed": self.inbox_secret.seal(_WAITING, b"", one.to_json())}
             for here, one in zip(stored, arrived, strict=True)
@@ -143,6 +143,13 @@ class ChatStore:
 
         rows = await self.database.run(work, in_order=True)
         return [Waiting(row=row, incoming=one) for row, one in zip(rows, arrived, strict=True)]
+
+    def stored(self, waiting: Waiting) -> Stored:
+        """A message on disk as others may know it."""
+        return replace(self._stored(waiting.incoming), row=waiting.row)
+
+    def _stored(self, incoming: Incoming) -> Stored:
+        return Stored(chat=self._inbox_name(incoming.identity), platform=incoming.identity.platform)
 
     async def cursor(self, name: str) -> int | None:
         """The number of the last update that was taken from a platform; None where it is not known (any more)."""
@@ -223,6 +230,10 @@ class ChatStore:
         except (ValueError, KeyError, TypeError):
             raise SealBroken from None
         return Waiting(row=row, incoming=incoming, attempts=found.attempts - 1, begun=found.attempts)
+
+    async def drop(self, row: int) -> None:
+        """Erase a message that nobody can open."""
+        await self.database.run(lambda connection: connection.execute(delete(inbox).where(inbox.c.id == row)))
 
     async def hold(self, waiting: Waiting) -> None:
         """Make sure that a message is still in these hands; raises Superseded."""
