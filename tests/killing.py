@@ -54,6 +54,11 @@ class Cafi:
         if self.process is not None and self.process.returncode is None:
             await self.end(signal.SIGKILL)
 
+    def send(self, number: signal.Signals) -> None:
+        """A signal, without waiting for what comes of it."""
+        assert self.process is not None
+        self.process.send_signal(number)
+
     async def end(self, number: signal.Signals) -> int:
         assert self.process is not None
         self.process.send_signal(number)
