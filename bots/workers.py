@@ -45,6 +45,21 @@ def job_queue(chats: Chats) -> JobQueue:
     return JobQueue(store=chats.store)
 
 
+def queue_of(chats: Chats) -> JobQueue:
+    """The queue that the settings ask for; raises ConfigurationError where they ask for none, or there can be none."""
+    require_queue(chats.application.settings)
+    assert chats.queue is not None  # noqa: S101 - just asked
+    return chats.queue
+
+
+def require_queue(settings: CafiSettings) -> None:
+    """Raises ConfigurationError where the settings ask for no workers: before anything is made for them."""
+    if settings.queue != "workers":
+        raise ConfigurationError(
+            "There is no queue to work off.", key="queue", remedy="Set queue: workers; docs/howto/workers.md tells how."
+        )
+
+
 def refuse_others(settings: CafiSettings) -> None:
     """Raises ConfigurationError for what does not work beside workers yet."""
     both = {
@@ -66,8 +81,7 @@ async def prepare(chats: Chats) -> Migrated:
     """Tables, those of the queue too, keys, and jobs for what an earlier CAFI has left; nobody else may run meanwhile."""
     from adapters.storage.queue_schema import migrate_queue
 
-    queue = chats.queue
-    assert queue is not None  # noqa: S101 - asked for with `queue: workers` only
+    queue = queue_of(chats)
     migrated = await chats.prepare()
     queued = migrate_queue(chats.database)
     await _enqueue_left(chats, queue)
@@ -95,6 +109,7 @@ async def join(chats: Chats) -> None:
     from adapters.storage.queue_schema import check_queue
 
     refuse_others(chats.application.settings)
+    queue_of(chats)
     chats.application.closing.enter_context(together(chats.database))
     if schema(chats.database) != newest():
         raise ConfigurationError(
@@ -114,16 +129,13 @@ async def join(chats: Chats) -> None:
 
 def worker(chats: Chats) -> list[Bot]:
     """A worker for every platform that workers answer on; raises ConfigurationError."""
-    if chats.queue is None:
-        raise ConfigurationError(
-            "There is no queue to work off.", key="queue", remedy="Set queue: workers; docs/howto/workers.md tells how."
-        )
+    queue = queue_of(chats)
     from adapters.delivery.worker import JobWorker
     from bots.telegram import telegram
 
     bot = telegram(chats)
     jobs = JobWorker(
-        queue=chats.queue,
+        queue=queue,
         dispatches={PLATFORM: bot.dispatch},
         parameters=server_parameters(chats.database.engine),
         # Half of them for what needs no model: help in danger must not wait for turns that do.

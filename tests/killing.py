@@ -40,7 +40,7 @@ class Cafi:
         self.process: Process | None = None
 
     async def start(self) -> Process:
-        command = (sys.executable, "-c", "from bots.cli import app; app()", self.command)
+        command: tuple[str, ...] = (sys.executable, "-c", "from bots.cli import app; app()", self.command)
         if self.command != "migrate":
             command += ("--kb", str(self.kb))
         with self.log.open("ab") as log:

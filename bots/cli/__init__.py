@@ -74,8 +74,10 @@ def worker(config: Config = None, kb: Kb = None, agents: AgentsOption = None) ->
     with failing_calmly():
         built = application(config, kb, agents)
         from bots.runner import serve
+        from bots.workers import require_queue
         from bots.workers import worker as build
 
+        require_queue(built.settings)
         asyncio.run(serve(built, typer.echo, build))
 
 
