@@ -123,14 +123,24 @@ class TelegramBot:
 
     @property
     def routes(self) -> Sequence[Route]:
-        """What a web server has to answer for us; empty when we poll."""
+        """What a web server has to answer for us; empty when we poll.
+
+        `/healthz`: the process runs. `/readyz`: it takes updates; not any more once it is told to stop.
+        """
+        from starlette.responses import Response
 
         async def answer(request: Any) -> Any:
-            from starlette.responses import Response
-
             return Response(status_code=503) if self._webhook is None else await self._webhook.route.endpoint(request)
 
-        return [Route(self.webhook_path, answer, methods=["POST"])] if self.webhook_url else []
+        async def runs(request: Any) -> Any:
+            return Response(status_code=200)
+
+        async def takes(request: Any) -> Any:
+            return Response(status_code=503 if self._webhook is None or self.stopping.is_set() else 200)
+
+        if not self.webhook_url:
+            return []
+        return [Route(self.webhook_path, answer, methods=["POST"]), Route("/healthz", runs), Route("/readyz", takes)]
 
     def sweep(self) -> None:
         """Forget in memory what has expired."""
