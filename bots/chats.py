@@ -301,7 +301,8 @@ class Chats(Parts):
         migrated = self.migrate()
         await self.database.check()
         await self.vault.open()
-        self._make_keys(await self.database.run(_anything_waits))
+        # Where other machines have a copy of the inbox's key, it is made anew by whoever removes the file.
+        self._make_keys(self.shared or await self.database.run(_anything_waits))
         await self.store.seal_cursors()
         return migrated
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from bots.runner import Bot
     from bots.settings import CafiSettings
 
-PLATFORM = "telegram"
+PLATFORM, _KEY = "telegram", "inbox key"
 _MIGRATE = "Stop all workers and receivers, then: cafi migrate"
 _COPY = "cafi migrate makes it, once; on another machine, copy it from there."
 
@@ -83,6 +83,7 @@ async def prepare(chats: Chats) -> Migrated:
 
     queue = queue_of(chats)
     migrated = await chats.prepare()
+    await chats.store.put_cursor(_KEY, _mark(chats))
     queued = migrate_queue(chats.database)
     await _enqueue_left(chats, queue)
     if migrated.changed or not queued.changed:
@@ -125,6 +126,17 @@ async def join(chats: Chats) -> None:
         raise ConfigurationError("There is no key of the inbox here yet.", file=sessions.inbox_key_file, remedy=_COPY)
     await chats.database.check()
     await chats.vault.open()
+    if await chats.store.cursor(_KEY) != _mark(chats):
+        raise ConfigurationError(
+            "The inbox's key or the secret here is another one than where cafi migrate ran.",
+            file=sessions.inbox_key_file,
+            remedy="Copy both from there: what the others take could not be opened here.",
+        )
+
+
+def _mark(chats: Chats) -> int:
+    """A number that is the inbox key's own and tells nothing about it; it is kept sealed under the secret."""
+    return int.from_bytes(chats.inbox_secret.keyed("mark", b"")[:7], "big")
 
 
 def worker(chats: Chats) -> list[Bot]:

@@ -160,7 +160,7 @@ class JobWorker:
         try:
             waiting = await self.queue.store.begin(row)
         except SealBroken:
-            _log.error("a waiting message does not open: the inbox key here is another one than where it was taken")
+            _log.error("a waiting message does not open: it is damaged, or was sealed under another inbox key")
             if context.job.attempts < GIVE_UP_AFTER:
                 raise
             await self.queue.store.drop(row)

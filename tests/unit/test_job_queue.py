@@ -142,6 +142,14 @@ async def test_who_joins_is_told_what_is_missing(tmp_path: Path, storage: Storag
     elsewhere.mkdir()
     with pytest.raises(ConfigurationError, match="There is no secret here yet"):
         await begun(elsewhere, storage=storage)
+    key = (tmp_path / "inbox.key").read_text()
+    (tmp_path / "inbox.key").write_text("0f" * 32)
+    with pytest.raises(ConfigurationError, match="another one than where cafi migrate ran"):
+        await begun(tmp_path, storage=storage)
+    (tmp_path / "inbox.key").write_text(key)
+    await prepared(tmp_path, storage)
+    assert (tmp_path / "inbox.key").read_text() == key
+    await begun(tmp_path, storage=storage)
     (tmp_path / "inbox.key").unlink()
     with pytest.raises(ConfigurationError, match="There is no key of the inbox here yet"):
         await begun(tmp_path, storage=storage)
