@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
 from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,17 +14,21 @@ import pytest
 from pydantic import SecretStr
 from sqlalchemy import Connection, text
 
+from adapters.delivery.dispatch import GIVE_UP_AFTER, Dispatch
+from adapters.delivery.limits import ChatLimits
 from adapters.storage.database import Database
 from adapters.storage.schema_version import migrate
 from bots.chats import Chats
 from bots.settings import CafiSettings, DiscordSettings, StorageSettings
 from engine.exceptions import ConfigurationError
+from tests.chats import MemoryScreen, chat_over
+from tests.killing import until
 from tests.postgres import PostgresServer
-from tests.storage import ANNA, BERT, message, store_over
+from tests.storage import ANNA, BERT, message, state, store_over
 from tests.telegram import chats_in
 
 procrastinate = pytest.importorskip("procrastinate", reason="procrastinate is not installed")
-DATABASE = "jobs"
+DATABASE, SORRY = "jobs", "Something went wrong on my side"
 ROWS = "SELECT (args ->> 'row')::bigint, lock FROM procrastinate_jobs WHERE status = 'todo' ORDER BY id"
 
 
@@ -170,3 +178,61 @@ async def test_those_that_share_a_database_keep_out_who_wants_it_alone(
         async with alone.application.closing:
             with pytest.raises(ConfigurationError, match="Another CAFI runs with this database"):
                 await alone.begin()
+
+
+@asynccontextmanager
+async def working(folder: Path, storage: StorageSettings) -> AsyncIterator[tuple[Any, MemoryScreen]]:
+    """A worker in this process that shows on a screen in memory; its queue is what to put messages in."""
+    from adapters.delivery.job_queue import JobQueue
+    from adapters.delivery.worker import JobWorker
+    from adapters.storage.postgresql import server_parameters
+
+    database, screen = Database(storage.url), MemoryScreen()
+    queue = JobQueue(store=store_over(database, now=time.time))
+    chat = replace(chat_over(folder / "kb"), erase=queue.erase)
+    dispatch = Dispatch(chat=chat, store=queue.store, screen=screen, limits=ChatLimits(), inbox=queue)
+    parameters = server_parameters(database.engine)
+    worker = JobWorker(queue=queue, dispatches={"telegram": dispatch}, parameters=parameters, at_once=4)
+    running: list[asyncio.Task[None]] = []
+    try:
+        yield queue, screen
+        running.append(asyncio.create_task(worker.run()))
+        await until(lambda: not _left(database), 20)
+    finally:
+        worker.stopping.set()
+        await asyncio.gather(*running)
+        await dispatch.aclose()
+        database.close()
+
+
+def _left(database: Database) -> int:
+    counts = text("SELECT (SELECT count(*) FROM procrastinate_jobs) + (SELECT count(*) FROM inbox)")
+    return int(database.run_now(lambda one: one.execute(counts).scalar_one()))
+
+
+async def test_what_ends_every_worker_gets_an_apology_and_what_never_opens_goes(
+    tmp_path: Path, jobs: Any, storage: StorageSettings
+) -> None:
+    """After twenty beginnings a message is given up with one calm sentence, and one that does not open without; both chats go
+    on."""
+    async with working(tmp_path, storage) as (queue, screen):
+        await queue.take([message(), message(BERT), message(BERT, "what are the voices?")], None)
+        for _ in range(GIVE_UP_AFTER):
+            await queue.store.tried([1])
+        for damage in (
+            "UPDATE inbox SET sealed = '' WHERE id = 2",
+            "UPDATE procrastinate_jobs SET attempts = 20 WHERE id = 2",
+        ):
+            queue.store.database.run_now(lambda one, damage=damage: one.execute(text(damage)))
+    assert len(screen.texts(ANNA)) == 1 and SORRY in screen.texts(ANNA)[0]
+    assert len(screen.texts(BERT)) == 1 and SORRY not in screen.texts(BERT)[0]
+
+
+async def test_what_was_written_before_an_erasure_is_not_answered_after_it(
+    tmp_path: Path, jobs: Any, storage: StorageSettings
+) -> None:
+    """`/forget` erases what of its chat waits behind it and nothing of others, is answered itself, and leaves no job."""
+    async with working(tmp_path, storage) as (queue, screen):
+        await queue.store.finish(None, ANNA, state("words"), 0)
+        await queue.take([replace(message(), command="forget", text=""), message(), message(BERT)], None)
+    assert len(screen.texts(ANNA)) == 1 and len(screen.texts(BERT)) == 1
