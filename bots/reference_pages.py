@@ -30,6 +30,10 @@ Written from the settings' own descriptions by `make pages`.
 Read from `config/cafi.yaml` or `--config FILE`; environment variables win over the file, command-line options over both.
 A variable's name is `CAFI_` and the key in capitals, levels divided by two underscores: `models.api_key` is
 `CAFI_MODELS__API_KEY`. An unknown key is an error.
+
+Secrets can be files, as containers and systemd hand them over: `CAFI_SECRETS_FOLDER` names a folder with one file for each,
+called as the variable (`CAFI_MODELS__API_KEY`). Variables win over these files, the files over the settings file; an empty
+one counts as not set.
 """
 ASSISTANT_HEAD = """
 # An assistant's file

@@ -1,4 +1,4 @@
-"""What an operator can set: a YAML file, environment variables over it, command-line options over both."""
+"""What an operator can set: a YAML file, secret files and environment variables over it, command-line options over all."""
 
 from __future__ import annotations
 
@@ -9,7 +9,13 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, SettingsError
+from pydantic_settings import (
+    BaseSettings,
+    NestedSecretsSettingsSource,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    SettingsError,
+)
 
 from adapters.api_adapter.settings import ApiSettings
 from adapters.web_adapter.settings import WebSettings
@@ -17,6 +23,8 @@ from bots.paths import data_root
 from engine import Budget, ConfigurationError, ModelSettings, Strict, line_of, parse_yaml, read_text
 
 _REMEDY = "docs/reference/settings.md lists every key."
+SECRETS_FOLDER = "CAFI_SECRETS_FOLDER"
+"""The variable that names a folder with a file for each secret, called as the setting's own variable would be."""
 Agents = Literal["auto", "builtin", "llm"]
 
 
@@ -244,6 +252,15 @@ class TerminalSettings(Strict):
     consent: bool = Field(default=False, description="`cafi chat` asks for consent first, as the other platforms do")
 
 
+class SecretFiles(NestedSecretsSettingsSource):
+    """Files named as variables, as containers and systemd hand secrets over. An empty one sets nothing, like a variable."""
+
+    @classmethod
+    def load_secrets(cls, path: Path) -> dict[str, str]:
+        """The content of each file that holds one, by its name."""
+        return {name: text for name, text in super().load_secrets(path).items() if text}
+
+
 class CafiSettings(BaseSettings):
     """Everything configurable. Environment variables begin with CAFI_, levels are divided by two underscores."""
 
@@ -316,12 +333,13 @@ class CafiSettings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Environment over what is passed in: the file's content is passed in, options are laid over afterwards."""
-        return env_settings, init_settings
+        """Environment over secret files over what is passed in, the YAML file's content; options are laid over afterwards."""
+        folder = os.environ.get(SECRETS_FOLDER) or None
+        return env_settings, SecretFiles(file_secret_settings, secrets_dir=folder), init_settings
 
 
 def read_settings(file: Path | None = None, options: Mapping[str, Any] | None = None) -> CafiSettings:
-    """Settings from `file` (else config/cafi.yaml), the environment and options; raises ConfigurationError.
+    """Settings from `file` (else config/cafi.yaml), secret files, the environment and options; raises ConfigurationError.
 
     `OPENAI_API_KEY` serves as models.api_key where no other is set, and so for an endpoint at OpenAI's own address.
     """
@@ -329,11 +347,14 @@ def read_settings(file: Path | None = None, options: Mapping[str, Any] | None = 
     text = read_text(path, remedy="Check --config.") if file is not None or path.exists() else ""
     content: dict[str, Any] = parse_yaml(text, dict[str, Any] | None, path=path) or {}  # type: ignore[arg-type]
     try:
+        _secret_files()  # the library takes a folder that it may not look into for an empty one
         settings = CafiSettings(**content)
     except ValidationError as error:
         raise _problem(error, path, text) from error
     except SettingsError as error:
         raise _unreadable(error) from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise _closed(error) from None
     changes = {key: value for key, value in (options or {}).items() if value is not None}
     if key := os.environ.get("OPENAI_API_KEY"):
         changes["models"] = _with_openai_key(settings.models, SecretStr(key))
@@ -357,13 +378,32 @@ def _problem(error: ValidationError, path: Path, text: str) -> ConfigurationErro
     key = ".".join(str(part) for part in first["loc"])
     name = "CAFI_" + "__".join(str(part) for part in first["loc"]).upper()
     message = {"extra_forbidden": "Unknown key"}.get(first["type"], first["msg"])
-    from_environment = name in os.environ
+    elsewhere = f"environment variable {name}" if name in os.environ else _secret_files().get(name)
     return ConfigurationError(
         f"{message}.",
-        file=f"environment variable {name}" if from_environment else path,
-        line=None if from_environment else line_of(text, first["loc"]),
+        file=elsewhere or path,
+        line=None if elsewhere else line_of(text, first["loc"]),
         key=key,
         remedy=_REMEDY,
+    )
+
+
+def _secret_files() -> dict[str, Path]:
+    """The files that set something, by the name of the variable that would set the same; may raise OSError."""
+    folder = os.environ.get(SECRETS_FOLDER)
+    return {one.name.upper(): one for one in Path(folder).iterdir() if one.stat().st_size} if folder else {}
+
+
+def _closed(error: OSError | UnicodeDecodeError) -> ConfigurationError:
+    """Secret files that cannot be read; nothing of them is told."""
+    place, why = os.environ.get(SECRETS_FOLDER), "one of its files is no text"
+    if isinstance(error, OSError):
+        place, why = error.filename, f"{error.strerror}"
+    return ConfigurationError(
+        f"It cannot be read: {why}.",
+        file=place,
+        key=SECRETS_FOLDER,
+        remedy="Name a folder of text files that the account CAFI runs under may read.",
     )
 
 
@@ -371,5 +411,6 @@ def _unreadable(error: SettingsError) -> ConfigurationError:
     """A variable that holds a list or a group, and no JSON. The library's own words name the field only."""
     field = re.search(r'field "(\w+)"', str(error))
     key = field[1] if field else None
-    place = f"environment variable CAFI_{key.upper()}" if key else "environment"
+    name = f"CAFI_{key.upper()}" if key else ""
+    place = _secret_files().get(name) or (f"environment variable {name}" if key else "environment")
     return ConfigurationError("Not valid JSON.", file=place, key=key, remedy=_REMEDY)

@@ -35,7 +35,7 @@ EXCERPT_WORDS = 80
 AGENT_GIVEN = frozenset(
     {
         "assistant", "rules", "handoffs", "index", "whole", "max_words", "sources", "source_ids", "reminders",
-        "message", "high_stakes", "delusional_framing", "concern", "objection", "may_request",
+        "message", "high_stakes", "delusional_framing", "concern", "danger_told", "objection", "may_request",
     }
 )  # fmt: skip
 """The variables the agent's prompt may ask for."""
@@ -110,6 +110,7 @@ class LlmAgent:
             "high_stakes": task.high_stakes,
             "delusional_framing": task.delusional_framing,
             "concern": task.urgency.order > 0,
+            "danger_told": task.danger_told,
             "objection": task.objection or "",
             "may_request": task.may_request,
         }

@@ -135,6 +135,7 @@ class Attempt:
             high_stakes=self.filter.high_stakes(text),
             delusional_framing=urgency.delusional_framing,
             urgency=urgency.level,
+            danger_told=conversation.danger.told is not None,
             may_request=settings.limits.source_requests > 0,
             section=asked.section,
             language=asked.language,

@@ -49,7 +49,7 @@ from engine.types import (
     UrgencyLevel,
     Wish,
 )
-from engine.urgency.danger import after, answered, answers_open, help_due
+from engine.urgency.danger import after, answered, answers_open, help_due, told_again
 from engine.urgency.person import about_another
 from engine.urgency.protocol import FastLayer, UrgencyLayer
 from engine.urgency.referral import Referral, Referrals
@@ -203,8 +203,11 @@ class Engine:
         answer, urgency = await _beside(
             _told(told) if told is not None else self._answer(conversation, assistant, asked, urgency, ledger),
             self._slow_layers(conversation, assistant, text, urgency, ledger if reads else None),
+            waits=told_again(conversation.danger),
         )
         due = Help.LINE if said_safe else help_due(conversation.danger, urgency) if reads else _kept(conversation)
+        if answer is not None and due is Help.BRIEF and urgency.decided and _reacts(answer):
+            return self._accompanied(conversation, assistant, text, answer, urgency, referral, ledger)
         if answer is None or due.replaces:
             return self._referred(conversation, assistant, text, urgency, referral, ledger)
         if due is Help.QUESTION:
@@ -377,6 +380,23 @@ class Engine:
         remembered = replace(turn.conversation, danger=danger)
         return replace(turn, help=due, conversation=remembered, language=referral.language)
 
+    def _accompanied(
+        self,
+        conversation: Conversation,
+        assistant: Assistant,
+        text: str,
+        answer: Answer,
+        urgency: Urgency,
+        referral: Referral,
+        ledger: Ledger,
+    ) -> Turn:
+        """The line of the referral and, below it, a judged reply to what was said: help was named whole a moment ago, and
+        numbers alone would leave the person's words unanswered."""
+        line = referral.repeated(third_person=urgency.another or conversation.danger.another)
+        turn = self._turn(conversation, assistant, text, False, answer, urgency, ledger, above=line)
+        remembered = replace(turn.conversation, danger=after(conversation.danger, Help.BRIEF, urgency, text))
+        return replace(turn, help=Help.BRIEF, offers=(), conversation=remembered, language=referral.language)
+
     async def _answer(
         self,
         conversation: Conversation,
@@ -464,8 +484,10 @@ class Engine:
         urgency: Urgency,
         ledger: Ledger,
         below: tuple[str, ...] = (),
+        *,
+        above: str = "",
     ) -> Turn:
-        """Put the reply together and remember it; `below`: what of help stands under the answer."""
+        """Put the reply together and remember it; `above` and `below`: what of help stands over and under the answer."""
         limits, filtered = assistant.settings.limits, answer.filtered
         draft = filtered.draft or Draft(
             reply=assistant.texts.fallback.format(topics=topic_list(assistant.settings, assistant.texts))
@@ -478,7 +500,7 @@ class Engine:
             said.insert(0, assistant.texts.outage)
         if offered is not None:
             said.append(assistant.texts.handoff_offer.format(name=offered.name))
-        shown = "\n\n".join((*said, *below))
+        shown = "\n\n".join((*([above] if above else []), *said, *below))
         after = remember(
             conversation,
             asked=text,
@@ -550,19 +572,25 @@ async def _told(answer: Answer) -> Answer:
 
 
 async def _beside(
-    answering: Coroutine[Any, Any, Answer], assessing: Coroutine[Any, Any, Urgency]
+    answering: Coroutine[Any, Any, Answer], assessing: Coroutine[Any, Any, Urgency], *, waits: bool
 ) -> tuple[Answer | None, Urgency]:
-    """Draft and assess at the same time; an urgent message does not wait for its answer."""
+    """Draft and assess at the same time; an urgent message does not wait for its answer, unless help was named just now."""
     answer, urgency = asyncio.ensure_future(answering), asyncio.ensure_future(assessing)
     try:
         await asyncio.wait({answer, urgency}, return_when=asyncio.FIRST_COMPLETED)
-        if urgency.done() and not answer.done() and (await urgency).level is UrgencyLevel.URGENT:
+        if not waits and urgency.done() and not answer.done() and (await urgency).level is UrgencyLevel.URGENT:
             return None, await urgency
         return await answer, await urgency
     finally:
         for task in (answer, urgency):
             task.cancel()
         await asyncio.gather(answer, urgency, return_exceptions=True)
+
+
+def _reacts(answer: Answer) -> bool:
+    """Whether a language model has answered what was said, and the judges have accepted it."""
+    judged = answer.filtered.outcome in {Outcome.ACCEPTED, Outcome.REFINED}
+    return judged and not answer.team.built_in and answer.outage is None
 
 
 def _in_the_original(assistant: Assistant, draft: Draft | None, language: str) -> bool:

@@ -25,7 +25,7 @@ def help_due(danger: Danger, urgency: Urgency) -> Help:
     conversation has decided that it may be.
     """
     if urgency.level is UrgencyLevel.URGENT:
-        return Help.BRIEF if _fades(danger) else Help.REFERRAL
+        return Help.BRIEF if told_again(danger) else Help.REFERRAL
     if danger.told == 0 and not urgency.decided:
         return Help.BRIEF
     recent = danger.asked is not None and danger.asked < ASK_AGAIN_AFTER
@@ -35,7 +35,7 @@ def help_due(danger: Danger, urgency: Urgency) -> Help:
     return Help.LINE if danger.told is not None or unanswered else Help.NONE
 
 
-def _fades(danger: Danger) -> bool:
+def told_again(danger: Danger) -> bool:
     """Whether danger that is told again gets one line: told a moment ago too, and the whole text is not long ago."""
     return danger.told == 0 and danger.shown is not None and danger.shown < REPEAT_WITHIN - 1
 

@@ -21,11 +21,13 @@ from engine.types import (
     Conversation,
     Decision,
     HandoffOffer,
+    Help,
     Message,
     Outcome,
     Reminder,
     Role,
     Stage,
+    Turn,
     Wish,
 )
 from tests.team import (
@@ -275,6 +277,69 @@ async def test_the_urgency_model_replaces_a_draft_that_is_still_being_written(tm
     app = application(tmp_path, Split())  # type: ignore[arg-type]
     turn = await asyncio.wait_for(app.engine.respond(app.engine.start(), "the cat goes to my sister"), timeout=5)
     assert turn.urgency.level == "urgent" and turn.review.outcome is Outcome.FIXED
+
+
+TAKEN_UP = "That is true, I am a program. What you wrote is serious. Please let a person help you now."
+"""A reaction to what is said after the referral."""
+
+
+async def _after_the_referral(folder: Path, said: str, **script: Any) -> tuple[Turn, str]:
+    """The turn after danger was told to a judge and the whole referral shown, and the line that stays."""
+    reaction = CITED | {"citations": [], "basis": "none", "reply": TAKEN_UP}
+    model = scripted({"urgency": CALM | {"level": "urgent"}, "agent": reaction, **script})
+    engine = engine_over(folder, model)
+    told = await engine.respond(engine.start(), "the cat goes to my sister")
+    assert told.help is Help.REFERRAL and TAKEN_UP not in told.reply.text
+    return await engine.respond(told.conversation, said), engine.referrals.choose(None, "en").repeated()
+
+
+async def test_what_is_said_after_the_referral_is_taken_up_below_its_line(tmp_path: Path) -> None:
+    """While danger stays told, a judged reaction of the agent stands below the line with the contacts, and the line first."""
+    turn, line = await _after_the_referral(tmp_path, "it does not matter, you are only a computer")
+    assert turn.reply.text == f"{line}\n\n{TAKEN_UP}"
+    assert turn.help is Help.BRIEF and turn.urgency.level == "urgent" and turn.offers == ()
+    assert turn.conversation.danger.told == 0
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        {"role_and_tone_preliminary": DOUBT, "role_and_tone_chief": rejection(), "refiner": ModelUnavailable()},
+        {"role_and_tone_preliminary": DOUBT, "role_and_tone_chief": rejection() | {"decision": "WARNING"}},
+        {"agent": ModelUnavailable()},
+    ],
+    ids=["rejected", "doubted", "no agent"],
+)
+async def test_a_reaction_that_nobody_has_accepted_leaves_the_line_alone(
+    tmp_path: Path, script: dict[str, Any]
+) -> None:
+    """Where the reaction is rejected, doubted or not there, the line of the referral is all that is shown."""
+    turn, line = await _after_the_referral(tmp_path, "it does not matter, you are only a computer", **script)
+    assert turn.reply.text == line and turn.help is Help.BRIEF
+
+
+async def test_explicit_danger_after_the_referral_is_never_answered_by_a_model(tmp_path: Path) -> None:
+    """Explicit words of danger get the line of the referral at once, also a moment after the whole text."""
+    turn, line = await _after_the_referral(tmp_path, "I am going to kill myself tonight")
+    assert turn.reply.text == line and turn.usage.llm_calls == 0
+
+
+async def test_a_judge_that_fails_after_the_referral_leaves_the_line_alone(tmp_path: Path) -> None:
+    """Where no judge has read the message after a disclosure, the line alone is shown."""
+    urgent = CALM | {"level": "urgent"}
+    turn, line = await _after_the_referral(tmp_path, "never mind then", urgency=[urgent, ModelUnavailable()])
+    assert turn.reply.text == line and turn.help is Help.BRIEF
+
+
+async def test_the_agent_is_told_that_danger_was_told(tmp_path: Path) -> None:
+    """After a disclosure the agent's prompt asks for a short reaction, and before one it does not."""
+    model = scripted({"urgency": [CALM | {"level": "urgent"}, CALM]})
+    engine = engine_over(tmp_path, model)
+    told = await engine.respond(engine.start(), "the cat goes to my sister")
+    turn = await engine.respond(told.conversation, "what helps me sleep?")
+    first, *_, last = [one.messages[-1].content for one in model.prompts if one.role == "agent"]
+    assert "danger was told a moment ago" in last and "danger was told a moment ago" not in first
+    assert turn.help is Help.LINE
 
 
 async def test_handoff_needs_consent_and_answers_the_question_there(tmp_path: Path) -> None:

@@ -8,11 +8,14 @@ from typing import Any
 
 import pytest
 
+from bots.settings import CafiSettings
 from engine.judges.llm import LlmJudge
 from engine.judges.protocol import Case, applicable
 from engine.knowledge.base import KnowledgeBase
 from engine.models.ledger import Ledger
 from engine.models.scripted import ScriptedModel
+from engine.rules import RuleBook
+from engine.turn.conversation import Conversation
 from engine.types import Basis, Decision, Draft, Message, Role, Tier
 from tests.team import ACCEPT, CHIEF_ACCEPT, application, knowledge_folder, scripted
 
@@ -39,6 +42,13 @@ def case(folder: Path, reply: str = "A fixed time for going to bed can help.", *
         condition="schizophrenia",
     )
     return replace(given, **changes)
+
+
+def permitted() -> str:
+    """The shipped rule of what may be said without a source."""
+    shipped = RuleBook.load(CafiSettings().config_folder / "rules", ["conduct", "evidence"])
+    (rule,) = [one for one in shipped.rules if one.id == "permitted_exception"]
+    return rule.statement
 
 
 def judge(folder: Path, model: ScriptedModel, name: str, tier: Tier) -> LlmJudge:
@@ -128,6 +138,34 @@ async def test_source_rules_do_not_reach_the_fidelity_judge_as_text(tmp_path: Pa
     model = scripted({})
     await judge(tmp_path, model, "source_fidelity", Tier.LARGE).judge(case(tmp_path), Ledger())
     assert "never plans" not in model.prompts[0].messages[1].content
+
+
+async def test_the_role_judge_sees_what_an_author_rules_out_and_of_which_source(tmp_path: Path) -> None:
+    """Of an author's notes the role judge is shown those that one reply can break, each with its source's id."""
+    model = scripted({})
+    await judge(tmp_path, model, "role_and_tone", Tier.SMALL).judge(case(tmp_path), Ledger())
+    shown = model.prompts[0].messages[1].content
+    assert "The reply cites: sleep." in shown and "Author of sleep: intent: " in shown
+    assert "present in" not in shown and "ask before" not in shown and "show: " not in shown
+
+
+@pytest.mark.parametrize("tier", [Tier.SMALL, Tier.LARGE])
+async def test_what_is_permitted_without_a_source_is_the_same_for_every_judge(tmp_path: Path, tier: Tier) -> None:
+    """Each judge is told the permitted remark in the same words; the role judge cannot object by its name."""
+    for name in JUDGES:
+        model = scripted({})
+        await judge(tmp_path, model, name, tier).judge(case(tmp_path), Ledger())
+        system = model.prompts[0].messages[0].content
+        assert permitted() in system and ("- permitted_exception (REJECT)" in system) is (name != "role_and_tone")
+
+
+async def test_the_agent_is_told_what_it_may_say_without_a_source(tmp_path: Path) -> None:
+    """The permitted remark stands in the agent's prompt in the words that its judges are told."""
+    model = scripted({})
+    engine = application(tmp_path, model).engine
+    await engine.respond(Conversation(assistant="schizophrenia"), "what helps me sleep?")
+    drafting = next(one for one in model.prompts if one.role == "agent")
+    assert permitted() in drafting.messages[0].content
 
 
 def test_citations_pick_the_judges_and_role_is_always_judged(tmp_path: Path) -> None:

@@ -97,6 +97,7 @@ def values(one: PromptTemplate, outside: str) -> dict[str, Any]:
         "high_stakes": True,
         "delusional_framing": True,
         "concern": True,
+        "danger_told": True,
         "objection": outside,
         "may_request": True,
         "cited": ["causes"],

@@ -111,6 +111,64 @@ def test_an_empty_variable_counts_as_unset(tmp_path: Path, monkeypatch: pytest.M
     assert read_settings(written(tmp_path, "agents: builtin\n")).agents == "builtin"
 
 
+@pytest.fixture
+def secrets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "secrets"
+    folder.mkdir()
+    monkeypatch.setenv("CAFI_SECRETS_FOLDER", str(folder))
+    return folder
+
+
+def test_secret_files_stand_between_variables_and_the_settings_file(
+    tmp_path: Path, secrets: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file called as a variable sets one key of its group, yields to that variable, and counts as unset when empty."""
+    file = written(tmp_path, "models: {api_key: of-the-file, large: big}\ntelegram: {token: of-the-file}\n")
+    for name, text in {"MODELS__API_KEY": f"{KEY}\n", "TELEGRAM__TOKEN": "", "STORAGE__URL": "sqlite:///a.db"}.items():
+        (secrets / f"CAFI_{name}").write_text(text, encoding="utf-8")
+    (secrets / "passphrase").write_text("is nobody's setting", encoding="utf-8")
+    monkeypatch.setenv("CAFI_STORAGE__URL", "sqlite:///b.db")
+    settings = read_settings(file)
+    assert settings.models.api_key is not None
+    assert settings.telegram.token is not None
+    assert settings.models.api_key.get_secret_value() == KEY
+    assert settings.models.large == "big"
+    assert settings.telegram.token.get_secret_value() == "of-the-file"
+    assert settings.storage.url == "sqlite:///b.db"
+    assert KEY not in repr(settings)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("CAFI_TELEGRAM__WEBHOOK_SECRET", b"too short"),
+        ("CAFI_ASSISTANTS", b"one, two"),
+        ("CAFI_MODELS__API_KEY", b"\xff"),
+    ],
+)
+def test_a_wrong_secret_file_is_named_and_not_repeated(
+    tmp_path: Path, secrets: Path, name: str, content: bytes
+) -> None:
+    """The error for a value from a secret file names that file, or its folder where it is no text, and nothing of it."""
+    (secrets / name).write_bytes(content)
+    with pytest.raises(ConfigurationError) as caught:
+        read_settings(written(tmp_path, ""))
+    assert caught.value.file in {secrets / name, str(secrets)}
+    assert "too short" not in "".join(traceback.format_exception(caught.value))
+
+
+@pytest.mark.parametrize("place", ["nowhere", "a_file"])
+def test_secret_files_that_cannot_be_looked_for_are_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    """A folder of secrets that is not there, or is none, is named: CAFI never starts without secrets that it should have."""
+    (tmp_path / "a_file").touch()
+    monkeypatch.setenv("CAFI_SECRETS_FOLDER", str(tmp_path / place))
+    with pytest.raises(ConfigurationError, match="CAFI_SECRETS_FOLDER") as caught:
+        read_settings(written(tmp_path, ""))
+    assert caught.value.file == str(tmp_path / place)
+
+
 def test_the_key_is_never_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither repr, str nor dump of settings holds the key."""
     monkeypatch.setenv("CAFI_MODELS__API_KEY", KEY)

@@ -146,6 +146,8 @@ def test_squash_keeps_letters_and_digits_only() -> None:
         ('He said "no." She left.', ('He said "no."', "She left.")),
         ("A line\nthat goes on.\n\nAnother", ("A line that goes on.", "Another")),
         ("- \n•\n3.\n", ()),
+        ("Two steps: 1. Rest. 2. Ask.", ("Two steps: 1. Rest.", "2. Ask.")),
+        ("She has had it since she was 9. He has not.", ("She has had it since she was 9.", "He has not.")),
         ("", ()),
     ],
 )
