@@ -44,6 +44,7 @@ from bots.secret_file import database_file, secret_file
 from engine import ConfigurationError
 
 if TYPE_CHECKING:
+    from adapters.delivery.job_queue import JobQueue
     from adapters.storage.schema_version import Migrated
 
 _log = logging.getLogger("cafi.run")
@@ -63,6 +64,20 @@ class Chats(Parts):
         database = Database(storage.url, busy_seconds=storage.busy_seconds, connections=storage.connections)
         self.application.closing.push_async_callback(database.aclose)
         return database
+
+    @property
+    def shared(self) -> bool:
+        """Whether several processes work with the database at the same time."""
+        return self.application.settings.queue == "workers"
+
+    @cached_property
+    def queue(self) -> JobQueue | None:
+        """The inbox of many processes, None where this one answers what it receives. Raises ConfigurationError."""
+        if not self.shared:
+            return None
+        from bots.workers import job_queue
+
+        return job_queue(self)
 
     def migrate(self) -> Migrated:
         """Bring the tables to the present version; raises ConfigurationError where another CAFI runs with older ones.
@@ -234,7 +249,8 @@ class Chats(Parts):
     def chat(self, platform: Platform) -> Chat:
         """The chats of one platform."""
         pages = self.pages(platform)
-        return Chat(pages=pages, turns=self.turns(pages), erase=self.store.erase)
+        erase = self.store.erase if self.queue is None else self.queue.erase
+        return Chat(pages=pages, turns=self.turns(pages), erase=erase)
 
     def pages(self, platform: Platform) -> Pages:
         """What people of a platform can look at."""
@@ -264,17 +280,31 @@ class Chats(Parts):
     async def begin(self) -> None:
         """Hold the database for this program, check what is stored against what is configured, and make keys.
 
-        This is the one place where keys are made: nobody else may run meanwhile, and nobody else makes any.
+        Where several processes share it, everything has been made before: raises ConfigurationError where it was not.
         """
-        self.alone()
-        self.migrate()
-        await self.database.check()
-        await self.vault.open()
-        self._make_keys(await self.database.run(_anything_waits))
-        await self.store.seal_cursors()
+        if self.shared:
+            from bots.workers import join
+
+            await join(self)
+        else:
+            await self.prepare()
         await self.spending.load()
         if self.feedback is not None:
             await self.application.closing.enter_async_context(self.forwarding)
+
+    async def prepare(self) -> Migrated:
+        """Tables and keys, for this program alone until the application closes.
+
+        This is the one place where keys are made: nobody else may run meanwhile, and nobody else makes any.
+        """
+        self.alone()
+        migrated = self.migrate()
+        await self.database.check()
+        await self.vault.open()
+        # Where other machines have a copy of the inbox's key, it is made anew by whoever removes the file.
+        self._make_keys(self.shared or await self.database.run(_anything_waits))
+        await self.store.seal_cursors()
+        return migrated
 
     def _make_keys(self, waits: bool) -> None:
         """A secret where there is none; the inbox's key anew while nothing waits under it: no copy of the database then

@@ -13,5 +13,8 @@ def set_up_log(level: str) -> None:
     logging.basicConfig(
         level=level, format="%(asctime)s %(levelname)s %(name)s: %(message)s", datefmt="%Y-%m-%d %H:%M:%S"
     )
+    # They write whole errors of the server, which may quote a row; what matters of it, `cafi.worker` says.
+    for name in ("procrastinate", "psycopg.pool"):
+        logging.getLogger(name).setLevel(logging.CRITICAL + 1)
     for name in QUIET:
         logging.getLogger(name).setLevel(logging.WARNING)

@@ -7,7 +7,7 @@ import logging
 import signal
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from bots.chats import Chats
 from bots.compose import Application
@@ -36,18 +36,21 @@ class Bot(Protocol):
         ...
 
 
-async def serve(application: Application, say: Callable[[str], None], *, api_alone: bool = False) -> None:
-    """Run what is configured, or the endpoint for other programs alone. Raises CafiError for what an operator has to mend
-    first."""
+Build: TypeAlias = Callable[[Chats], list[Bot]]
+
+
+async def serve(application: Application, say: Callable[[str], None], build: Build | None = None) -> None:
+    """Run what is configured, or what `build` makes. Raises CafiError for what an operator has to mend first."""
     privately()
     set_up_log(application.settings.log_level)
     without_core_dumps()
     async with application.closing:
         chats = Chats(application=application)
-        chats.alone()
+        if not chats.shared:
+            chats.alone()
         settle(application.engine)
         await chats.begin()
-        bots = [endpoint(chats)] if api_alone else begun(chats)
+        bots = (build or begun)(chats)
         await _until_stopped(bots, chats, say)
 
 
@@ -89,6 +92,11 @@ def endpoint(chats: Chats) -> Bot:
             remedy="Set CAFI_API__KEYS='[\"…\"]' (`openssl rand -hex 32` makes one).",
         )
     return api(chats)
+
+
+def endpoint_alone(chats: Chats) -> list[Bot]:
+    """The endpoint for other programs and nothing else."""
+    return [endpoint(chats)]
 
 
 async def _until_stopped(bots: list[Bot], chats: Chats, say: Callable[[str], None]) -> None:

@@ -298,6 +298,13 @@ class CafiSettings(BaseSettings):
     budget: Budget = Budget()
     crisis: CrisisSettings = CrisisSettings()
     storage: StorageSettings = StorageSettings()
+    queue: Literal["process", "workers"] = Field(
+        default="process",
+        description=(
+            "who answers: `process`, the one that receives; `workers`, any number of `cafi worker` beside any number of "
+            "`cafi run` that receive, on one PostgreSQL ([workers](../howto/workers.md))"
+        ),
+    )
     sessions: SessionSettings = SessionSettings()
     spending: SpendingSettings = SpendingSettings()
     telegram: TelegramSettings = TelegramSettings()

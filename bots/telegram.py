@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from adapters.conversation.privacy import Platform
+from adapters.storage.ownership import AdvisoryOwnership, Ownership, Undisputed
 from bots.chats import Chats
 from engine import ConfigurationError
 
@@ -59,6 +60,8 @@ def telegram(chats: Chats) -> TelegramBot:
         bot=bot,
         chat=chats.chat(Platform(id="telegram", name="Telegram")),
         store=chats.store,
+        inbox=chats.queue,
+        ownership=lambda number: ownership(chats, number),
         limits=chats.limits(),
         deliveries=settings.deliveries,
         slow_after=chats.application.settings.sessions.slow_after_seconds,
@@ -66,6 +69,13 @@ def telegram(chats: Chats) -> TelegramBot:
         webhook_path=urlsplit(settings.webhook_url).path or "/",
         webhook_secret="" if settings.webhook_secret is None else settings.webhook_secret.get_secret_value(),
     )
+
+
+def ownership(chats: Chats, number: int) -> Ownership:
+    """Who of several receivers asks for a bot's updates."""
+    if not chats.shared:
+        return Undisputed()
+    return AdvisoryOwnership(database=chats.database, number=number, what="asks for this bot's updates")
 
 
 def telegram_account(settings: TelegramSettings) -> ExtBot[Any]:

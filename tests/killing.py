@@ -18,11 +18,14 @@ from tests.team import knowledge_folder
 
 
 class Cafi:
-    """`cafi run` as a process of its own, with its files in a folder."""
+    """`cafi run`, or another `command`, as a process of its own, with its files in a folder."""
 
-    def __init__(self, folder: Path, environment: Mapping[str, str]) -> None:
+    def __init__(
+        self, folder: Path, environment: Mapping[str, str], command: str = "run", log: str = "log.txt"
+    ) -> None:
         self.folder = folder
-        self.log = folder / "log.txt"
+        self.command = command
+        self.log = folder / log
         self.environment = {
             "CAFI_STORAGE__URL": f"sqlite:///{folder}/cafi.db",
             "CAFI_SESSIONS__SECRET_FILE": str(folder / "secret.json"),
@@ -37,7 +40,9 @@ class Cafi:
         self.process: Process | None = None
 
     async def start(self) -> Process:
-        command = (sys.executable, "-c", "from bots.cli import app; app()", "run", "--kb", str(self.kb))
+        command: tuple[str, ...] = (sys.executable, "-c", "from bots.cli import app; app()", self.command)
+        if self.command != "migrate":
+            command += ("--kb", str(self.kb))
         with self.log.open("ab") as log:
             self.process = await asyncio.create_subprocess_exec(
                 *command, cwd=ROOT, env=self._environment, stdout=log, stderr=log
@@ -48,6 +53,11 @@ class Cafi:
         """Leave nothing running, where a test has not come to its end."""
         if self.process is not None and self.process.returncode is None:
             await self.end(signal.SIGKILL)
+
+    def send(self, number: signal.Signals) -> None:
+        """A signal, without waiting for what comes of it."""
+        assert self.process is not None
+        self.process.send_signal(number)
 
     async def end(self, number: signal.Signals) -> int:
         assert self.process is not None

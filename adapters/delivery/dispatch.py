@@ -12,7 +12,7 @@ import asyncio
 import logging
 import time
 from collections import OrderedDict, deque
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -21,10 +21,11 @@ from adapters.conversation.chat import Chat
 from adapters.conversation.incoming import Incoming
 from adapters.conversation.outgoing import Outgoing
 from adapters.conversation.state import ChatState
+from adapters.delivery.inbox import Inbox, OwnInbox
 from adapters.delivery.limits import ChatLimits
 from adapters.delivery.retry import Retry
 from adapters.delivery.screen import Gone, NotNow, Part, Screen
-from adapters.delivery.store import ChatStore, Kept, Waiting
+from adapters.delivery.store import ChatStore, Kept, Superseded, Waiting
 from adapters.storage.identity import ChatIdentity, Passing
 from engine import StaleState, StorageError
 
@@ -57,6 +58,7 @@ class Dispatch:
     """Takes messages of one platform, and answers them. `slow_after`: seconds until a word that it takes longer.
 
     `ready`: waited for before a chat's line begins; a platform that is in a hurry to acknowledge is not held up by it.
+    `inbox`: where messages wait; without one, they are this process's alone.
     """
 
     chat: Chat
@@ -68,28 +70,28 @@ class Dispatch:
     retry: Retry = field(default_factory=Retry)
     on_answer: Callable[[Outgoing], None] = lambda outgoing: None
     ready: Callable[[], Awaitable[None]] = _at_once
+    inbox: Inbox | None = None
     _lines: dict[ChatIdentity, _Line] = field(default_factory=dict)
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
     _names: Passing = field(default_factory=Passing)
     _told_trouble: OrderedDict[bytes, float] = field(default_factory=OrderedDict)
+    _inbox: Inbox = field(init=False)
     _delivering: asyncio.Semaphore = field(init=False)
     _starting: asyncio.Semaphore = field(init=False)
     _closing: bool = False
 
     def __post_init__(self) -> None:
+        self._inbox = self.inbox or OwnInbox(store=self.store)
         self._delivering = asyncio.Semaphore(self.deliveries)
         self._starting = asyncio.Semaphore(STARTING)
 
     async def resume(self, prepare: Callable[[Sequence[Incoming]], Awaitable[None]] | None = None) -> int:
         """Take up what an earlier process left unanswered; how many messages. `prepare` sees them before any is begun."""
-        found, closed = await self.store.unanswered(self.chat.platform.id)
+        found, closed = await self._inbox.left(self.chat.platform.id)
         if closed:
             _log.warning(
                 "%d waiting messages could not be opened and were dropped: the inbox key is another one", closed
             )
-        heads = {one.incoming.identity: one.row for one in reversed(found)}
-        if heads:
-            await self.store.tried(list(heads.values()))
         if prepare is not None:
             await prepare([one.incoming for one in found])
         for one in found:
@@ -101,10 +103,10 @@ class Dispatch:
 
         What is beyond a chat's limits is not kept; the person is told.
         """
-        kept, refused = self._admitted(arrived)
+        kept, refused = self._admitted(arrived, await self._inbox.ahead({one.identity for one in arrived}))
         if kept or cursor is not None:
             try:
-                stored = await self.store.take(kept, cursor)
+                stored = await self._inbox.take(kept, cursor)
             except StorageError:
                 for one in reversed(kept):
                     self.limits.take_back(one)
@@ -116,11 +118,13 @@ class Dispatch:
             self._refuse(one)
         return len(refused)
 
-    def _admitted(self, arrived: Sequence[Incoming]) -> tuple[list[Incoming], list[Incoming]]:
+    def _admitted(
+        self, arrived: Sequence[Incoming], elsewhere: Mapping[ChatIdentity, int]
+    ) -> tuple[list[Incoming], list[Incoming]]:
         """What is within each chat's limits, and what is beyond."""
         kept: list[Incoming] = []
         refused: list[Incoming] = []
-        ahead: dict[ChatIdentity, int] = {}
+        ahead = dict(elsewhere)
         for one in arrived:
             line = self._lines.get(one.identity)
             before = ahead.get(one.identity, 0) + (len(line.waiting) if line else 0)
@@ -208,6 +212,13 @@ class Dispatch:
             line.worker = None
             self._lines.pop(identity, None)
 
+    async def answer(self, waiting: Waiting) -> None:
+        """Answer one message of a chat whose order is seen to elsewhere. Raises StorageError where it is to be begun again."""
+        try:
+            await self._answer(_Line(waiting=deque([waiting])), waiting)
+        except Superseded:
+            _log.warning("a message was given to another worker meanwhile; this one shows nothing more of it")
+
     async def _answer(self, line: _Line, waiting: Waiting) -> None:
         incoming = waiting.incoming
         if line.kept is None:
@@ -215,7 +226,7 @@ class Dispatch:
                 lambda: self.store.load(incoming.identity), on_wait=lambda: self.apologise(incoming)
             )
             if line.kept.lost:
-                await self._shown(incoming, self.chat.pages.lost(self.chat.start(incoming)))
+                await self._shown(incoming, self.chat.pages.lost(self.chat.start(incoming)), waiting)
         async with self._starting:
             await asyncio.sleep(0)
         state = line.kept.state or self.chat.start(incoming)
@@ -228,7 +239,7 @@ class Dispatch:
             incoming = incoming.after_an_absence()
         waiting = replace(waiting, incoming=incoming)
         try:
-            async with self.screen.busy(incoming), _Slow(self, incoming, state):
+            async with self.screen.busy(incoming), _Slow(self, waiting, state):
                 await self.retry.until_done(
                     lambda: self._turn(line, waiting, state), on_wait=lambda: self.apologise(incoming)
                 )
@@ -243,9 +254,9 @@ class Dispatch:
                     if outgoing.state is not None or outgoing.erased:
                         await self._deliver(line, waiting, outgoing)
                         return
-                    await self._show(waiting.incoming, outgoing)
+                    await self._show(waiting.incoming, outgoing, waiting)
             await self._let_go(waiting)
-        except (Gone, StorageError):
+        except (Gone, Superseded, StorageError):
             raise
         except Exception as error:  # whatever it was: one calm sentence, and the line goes on
             _log.error("a turn failed: %s", type(error).__name__)
@@ -254,7 +265,7 @@ class Dispatch:
     async def _apologised(self, line: _Line, waiting: Waiting, state: ChatState) -> None:
         try:
             await self._deliver(line, waiting, self.chat.pages.sorry(state))
-        except (Gone, StorageError):
+        except (Gone, Superseded, StorageError):
             raise
         except Exception as error:  # not even that can be shown: nothing is gained by trying for ever
             _log.error("an apology failed: %s", type(error).__name__)
@@ -262,16 +273,16 @@ class Dispatch:
 
     async def _let_go(self, waiting: Waiting) -> None:
         """A message needs no answer (any more); the state stays as it is."""
-        identity = waiting.incoming.identity
-        await self.retry.until_done(lambda: self.store.finish(waiting.row, identity, None, 0))
+        await self.retry.until_done(lambda: self._inbox.finish(waiting, None, 0))
 
     async def _deliver(self, line: _Line, waiting: Waiting, outgoing: Outgoing) -> None:
         """The last outgoing message of a turn: shown, then stored, with few others between the two at the same time."""
         parts = self._parts(waiting.incoming, outgoing)
         for part in parts[:-1]:
-            await self._send(part)
+            await self._send(part, waiting)
         while True:
             async with self._delivering:
+                await self._hold(waiting)
                 try:
                     poll = await self.screen.send(parts[-1]) if parts else None
                 except NotNow as wait:
@@ -284,11 +295,11 @@ class Dispatch:
 
     async def _finish(self, line: _Line, waiting: Waiting, outgoing: Outgoing, poll: str | None) -> None:
         """Store what came of a message, and let go of it."""
-        identity, kept = waiting.incoming.identity, line.kept or Kept()
+        kept = line.kept or Kept()
         shown = None if poll is None or outgoing.poll is None else (poll, outgoing.poll)
         try:
             version = await self.retry.until_done(
-                lambda: self.store.finish(waiting.row, identity, outgoing.state, kept.version, shown)
+                lambda: self._inbox.finish(waiting, outgoing.state, kept.version, shown)
             )
         except StaleState:
             _log.warning("a chat was written elsewhere in the meantime; that state stands")
@@ -302,7 +313,8 @@ class Dispatch:
 
     async def _forget(self, line: _Line, waiting: Waiting) -> None:
         """Nobody is there any more: nothing of the chat stays."""
-        await self.retry.until_done(lambda: self.store.erase(waiting.incoming.identity))
+        await self.retry.until_done(lambda: self._inbox.erase(waiting.incoming.identity))
+        await self._let_go(waiting)
         await self._erased(line)
 
     async def _erased(self, line: _Line) -> None:
@@ -318,10 +330,10 @@ class Dispatch:
     def _parts(self, incoming: Incoming, outgoing: Outgoing) -> Sequence[Part]:
         return self.screen.parts(incoming, outgoing) if outgoing.text or outgoing.poll or outgoing.pictures else ()
 
-    async def _show(self, incoming: Incoming, outgoing: Outgoing) -> None:
-        """Show something that is not the end of a turn."""
+    async def _show(self, incoming: Incoming, outgoing: Outgoing, waiting: Waiting | None = None) -> None:
+        """Show something that is not the end of a turn; of `waiting`, while that is ours."""
         for part in self._parts(incoming, outgoing):
-            await self._send(part)
+            await self._send(part, waiting)
         self._answered(outgoing)
 
     def _answered(self, outgoing: Outgoing) -> None:
@@ -330,19 +342,25 @@ class Dispatch:
         except Exception as error:  # whoever listens must not cost anybody an answer
             _log.error("a listener failed: %s", type(error).__name__)
 
-    async def _send(self, part: Part) -> None:
+    async def _hold(self, waiting: Waiting | None) -> None:
+        """Right before something is sent: a process that was frozen must not show what another one has shown meanwhile."""
+        if waiting is not None:
+            await self.retry.until_done(lambda: self._inbox.hold(waiting))
+
+    async def _send(self, part: Part, waiting: Waiting | None = None) -> None:
         while True:
+            await self._hold(waiting)
             try:
                 await self.screen.send(part)
                 return
             except NotNow as wait:
                 await asyncio.sleep(wait.seconds)
 
-    async def _shown(self, incoming: Incoming, outgoing: Outgoing) -> None:
+    async def _shown(self, incoming: Incoming, outgoing: Outgoing, waiting: Waiting | None = None) -> None:
         """Show something outside a chat's line; that it cannot be shown concerns nobody else."""
         try:
-            await self._show(incoming, outgoing)
-        except Gone:
+            await self._show(incoming, outgoing, waiting)
+        except (Gone, Superseded):
             return
         except Exception as error:
             _log.warning("a notice could not be shown: %s", type(error).__name__)
@@ -357,8 +375,8 @@ class Dispatch:
 class _Slow:
     """Says that it takes longer when a turn is slow; not after the turn is over."""
 
-    def __init__(self, dispatch: Dispatch, incoming: Incoming, state: ChatState) -> None:
-        self._dispatch, self._incoming, self._state = dispatch, incoming, state
+    def __init__(self, dispatch: Dispatch, waiting: Waiting, state: ChatState) -> None:
+        self._dispatch, self._waiting, self._state = dispatch, waiting, state
         self._saying: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> None:
@@ -372,7 +390,7 @@ class _Slow:
 
     def _say(self) -> None:
         outgoing = self._dispatch.chat.pages.working(self._state)
-        self._saying = self._dispatch._later(self._dispatch._shown(self._incoming, outgoing))
+        self._saying = self._dispatch._later(self._dispatch._shown(self._waiting.incoming, outgoing, self._waiting))
 
 
 async def _settled(tasks: Sequence[asyncio.Task[None]], seconds: float) -> None:

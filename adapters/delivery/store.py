@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from sqlalchemy import Connection, delete, insert, select, update
+from sqlalchemy import ColumnElement, Connection, and_, delete, func, insert, select, update
 
 from adapters.conversation.feedback_port import Poll
 from adapters.conversation.incoming import Incoming
@@ -40,11 +40,38 @@ class Kept:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Waiting:
-    """A message in the inbox. `attempts`: how often the process ended while it was being answered."""
+    """A message in the inbox. `attempts`: how often the process ended while it was being answered.
+
+    `begun`: which beginning of it this is, where several processes could begin it; only the last one may end it.
+    """
 
     row: int
     incoming: Incoming
     attempts: int = 0
+    begun: int | None = None
+
+    @property
+    def held(self) -> ColumnElement[bool]:
+        """The condition under which it is still in these hands."""
+        this = inbox.c.id == self.row
+        return this if self.begun is None else and_(this, inbox.c.attempts == self.begun)
+
+
+class Superseded(Exception):
+    """A message is not this process's to answer any more: another one has begun it, or ended it, or it was erased."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Stored:
+    """A row of the inbox as others may know it: no word, and no platform's id. `chat`: pseudonym."""
+
+    chat: bytes
+    platform: str
+    row: int = 0
+
+
+Enqueue = Callable[[Connection, Sequence[Stored]], None]
+"""What is done of messages in the transaction that stores them."""
 
 
 class Contexts(Protocol):
@@ -87,19 +114,20 @@ class ChatStore:
 
     # --- Messages that wait -----------------------------------------------------------------------------------------
 
-    async def take(self, arrived: Sequence[Incoming], cursor: tuple[str, int] | None = None) -> list[Waiting]:
-        """Put messages on disk; with them goes the number of the platform's update they came with."""
+    async def take(
+        self,
+        arrived: Sequence[Incoming],
+        cursor: tuple[str, int] | None = None,
+        enqueue: Enqueue | None = None,
+    ) -> list[Waiting]:
+        """Put messages on disk; with them goes the number of the platform's update they came with, and `enqueue`."""
         if self.contexts is not None:
             await self.contexts.noted(arrived)
+        stored = [self._stored(one) for one in arrived]
         sealed = [
-            {
-                "chat": self._inbox_name(one.identity),
-                "attempts": 0,
-                "sealed": self.inbox_secret.seal(_WAITING, b"", one.to_json()),
-            }
-            for one in arrived
+            {"chat": here.chat, "attempts": 0, "sealed": self.inbox_secret.seal(_WAITING, b"", one.to_json())}
+            for here, one in zip(stored, arrived, strict=True)
         ]
-
         noted = None if cursor is None else self._cursor_row(*cursor)
 
         def work(connection: Connection) -> list[int]:
@@ -107,12 +135,21 @@ class ChatStore:
             for values in sealed:
                 key = connection.execute(insert(inbox).values(values)).inserted_primary_key
                 rows.append(int(key[0]) if key else 0)
+            if enqueue is not None and rows:
+                enqueue(connection, [replace(one, row=row) for one, row in zip(stored, rows, strict=True)])
             if noted is not None:
                 connection.execute(upsert(connection.dialect.name, cursors, noted))
             return rows
 
         rows = await self.database.run(work, in_order=True)
         return [Waiting(row=row, incoming=one) for row, one in zip(rows, arrived, strict=True)]
+
+    def stored(self, waiting: Waiting) -> Stored:
+        """A message on disk as others may know it."""
+        return replace(self._stored(waiting.incoming), row=waiting.row)
+
+    def _stored(self, incoming: Incoming) -> Stored:
+        return Stored(chat=self._inbox_name(incoming.identity), platform=incoming.identity.platform)
 
     async def cursor(self, name: str) -> int | None:
         """The number of the last update that was taken from a platform; None where it is not known (any more)."""
@@ -177,6 +214,40 @@ class ChatStore:
         kept = select(inbox.c.id).where(inbox.c.id.in_(rows))
         return set(await self.database.run(lambda connection: connection.execute(kept).scalars().all()))
 
+    async def begin(self, row: int) -> Waiting | None:
+        """Take a message into this process's hands, and out of any other's; None where it is answered or erased.
+
+        Raises SealBroken for one that does not open, and ConfigurationError without the inbox's key.
+        """
+        begun = update(inbox).where(inbox.c.id == row).values(attempts=inbox.c.attempts + 1)
+        found = await self.database.run(
+            lambda connection: connection.execute(begun.returning(inbox.c.attempts, inbox.c.sealed)).first()
+        )
+        if found is None:
+            return None
+        try:
+            incoming = Incoming.from_json(self.inbox_secret.open(_WAITING, b"", found.sealed))
+        except (ValueError, KeyError, TypeError):
+            raise SealBroken from None
+        return Waiting(row=row, incoming=incoming, attempts=found.attempts - 1, begun=found.attempts)
+
+    async def drop(self, row: int) -> None:
+        """Erase a message that nobody can open."""
+        await self.database.run(lambda connection: connection.execute(delete(inbox).where(inbox.c.id == row)))
+
+    async def hold(self, waiting: Waiting) -> None:
+        """Make sure that a message is still in these hands; raises Superseded."""
+        held = select(inbox.c.id).where(waiting.held)
+        if await self.database.run(lambda connection: connection.execute(held).first()) is None:
+            raise Superseded
+
+    async def counted(self, chats: Collection[ChatIdentity]) -> dict[ChatIdentity, int]:
+        """How many messages of each chat wait."""
+        names = {self._inbox_name(one): one for one in chats}
+        waiting = select(inbox.c.chat, func.count()).where(inbox.c.chat.in_(names)).group_by(inbox.c.chat)
+        rows = await self.database.run(lambda connection: connection.execute(waiting).all())
+        return {names[bytes(chat)]: count for chat, count in rows}
+
     # --- Chats ------------------------------------------------------------------------------------------------------
 
     async def load(self, identity: ChatIdentity) -> Kept:
@@ -208,7 +279,7 @@ class ChatStore:
 
     async def finish(
         self,
-        row: int | None,
+        row: int | Waiting | None,
         identity: ChatIdentity,
         state: ChatState | None,
         version: int,
@@ -216,9 +287,10 @@ class ChatStore:
     ) -> int:
         """A message is answered: its row goes, the state after it comes, both or neither. The state's new version.
 
-        `poll`: the platform's name of a poll that was shown, and what it asks.
+        `row`: the message, or its number; as a message it has to be in these hands. `poll`: the platform's name of a poll
+        that was shown, and what it asks.
 
-        Raises StaleState when somebody else has written the chat since it was loaded.
+        Raises StaleState when somebody else has written the chat since it was loaded, and Superseded.
         """
         # Where nothing is written of a chat that may have been erased, nothing is made of its identity either.
         chat = None if state is None and poll is None else await self.naming.of(identity)
@@ -227,7 +299,10 @@ class ChatStore:
         shown = None if chat is None or poll is None else self._poll_row(identity.platform, keys[0], *poll)
 
         def work(connection: Connection) -> int:
-            if row is not None:
+            if isinstance(row, Waiting):
+                if connection.execute(delete(inbox).where(row.held)).rowcount != 1:
+                    raise Superseded
+            elif row is not None:
                 connection.execute(delete(inbox).where(inbox.c.id == row))
             if shown is not None:
                 connection.execute(upsert(connection.dialect.name, polls, shown))
@@ -275,10 +350,23 @@ class ChatStore:
         except (SealBroken, ValueError, KeyError, TypeError):
             return None
 
-    async def erase(self, identity: ChatIdentity) -> Receipt:
-        """Erase everything of a chat at once, here and with all who listen."""
-        names = Names.of(await self.naming.of(identity), self._inbox_name(identity))
-        gone = await self.database.run(lambda connection: erase(connection, names))
+    async def erase(self, identity: ChatIdentity, *, asked_by: Waiting | None = None) -> Receipt:
+        """Erase everything of a chat at once, here and with all who listen.
+
+        `asked_by`: the message that asks for it. It has to be in these hands, and stays until it is answered; raises
+        Superseded.
+        """
+        kept = None if asked_by is None else asked_by.row
+        names = Names.of(await self.naming.of(identity), self._inbox_name(identity), kept)
+
+        def work(connection: Connection) -> dict[str, int]:
+            if asked_by is not None:
+                held = select(inbox.c.id).where(asked_by.held).with_for_update()
+                if connection.execute(held).first() is None:
+                    raise Superseded
+            return erase(connection, names)
+
+        gone = await self.database.run(work)
         self.naming.forget(identity)
         for forget in self.erased:
             forget(identity)

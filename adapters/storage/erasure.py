@@ -13,17 +13,21 @@ from adapters.storage.tables import asked, chats, inbox, polls, reviews
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Names:
-    """The names of one chat, under every secret and in every form that may still be on disk."""
+    """The names of one chat, under every secret and in every form that may still be on disk.
+
+    `kept`: the waiting message that asks for the erasure, and goes when it is answered; it is counted all the same.
+    """
 
     chat: Sequence[bytes]
     asked: Sequence[bytes]
     inbox: Sequence[bytes] = ()
+    kept: int | None = None
 
     @classmethod
-    def of(cls, chat: Pseudonyms, inbox: bytes) -> Names:
+    def of(cls, chat: Pseudonyms, inbox: bytes, kept: int | None = None) -> Names:
         """All names of a chat; `inbox` is the one under which its messages wait."""
         names = chat.names("chat")
-        return cls(chat=names, asked=chat.names("asked"), inbox=(inbox, *names))
+        return cls(chat=names, asked=chat.names("asked"), inbox=(inbox, *names), kept=kept)
 
 
 Eraser = Callable[[Connection, Names], int]
@@ -37,7 +41,10 @@ def _by_chat(table: Table) -> Eraser:
 
 
 def _inbox(connection: Connection, names: Names) -> int:
-    return connection.execute(delete(inbox).where(inbox.c.chat.in_(names.inbox))).rowcount
+    waiting = delete(inbox).where(inbox.c.chat.in_(names.inbox))
+    if names.kept is None:
+        return connection.execute(waiting).rowcount
+    return connection.execute(waiting.where(inbox.c.id != names.kept)).rowcount + 1
 
 
 def _asked(connection: Connection, names: Names) -> int:

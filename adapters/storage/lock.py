@@ -23,6 +23,16 @@ _ADVISORY = 0x63616669
 
 
 @contextmanager
+def together(database: Database) -> Iterator[None]:
+    """Share a database of a server with others that share it; raises ConfigurationError where one has it for itself."""
+    lock = AdvisoryLock(database, shared=True)
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+@contextmanager
 def alone(database: Database) -> Iterator[None]:
     """Hold a database for this program alone; raises ConfigurationError where another one has it."""
     if not database.sqlite:
@@ -69,11 +79,12 @@ class AdvisoryLock:
     the program does not notice.
     """
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, *, shared: bool = False) -> None:
+        take = func.pg_try_advisory_lock_shared if shared else func.pg_try_advisory_lock
         try:
             # Each statement by itself: a transaction that stays open would hold back the server's own tidying.
             self._connection = database.engine.connect().execution_options(isolation_level="AUTOCOMMIT")
-            taken = bool(self._connection.execute(select(func.pg_try_advisory_lock(_ADVISORY))).scalar())
+            taken = bool(self._connection.execute(select(take(_ADVISORY))).scalar())
         except SQLAlchemyError as error:
             raise database.translated(error) from error
         if not taken:
@@ -83,7 +94,7 @@ class AdvisoryLock:
     def release(self) -> None:
         """Let go of it."""
         with suppress(SQLAlchemyError):
-            self._connection.execute(select(func.pg_advisory_unlock(_ADVISORY)))
+            self._connection.execute(select(func.pg_advisory_unlock_all()))
         with suppress(SQLAlchemyError):
             self._connection.close()
 

@@ -87,6 +87,14 @@ def server_engine(url: URL, connections: int) -> Engine:
     return engine
 
 
+def server_parameters(engine: Engine) -> dict[str, Any]:
+    """How psycopg itself is told to reach the engine's server, with our parameters."""
+    given = {name: value for name, value in _PARAMETERS.items() if name not in engine.url.query}
+    found: dict[str, Any] = dict(engine.dialect.create_connect_args(engine.url)[1])
+    found.pop("context", None)
+    return given | found
+
+
 def server_place(url: URL) -> str:
     """Server and database as an operator knows them: no account, password or parameter, of which any may change."""
     query = url.normalized_query

@@ -6,7 +6,7 @@ import asyncio
 import logging
 import os
 import re
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,8 +17,10 @@ from telegram.ext import ExtBot
 
 from adapters.conversation.chat import Chat
 from adapters.delivery.dispatch import Dispatch
+from adapters.delivery.inbox import Inbox
 from adapters.delivery.limits import ChatLimits
 from adapters.delivery.store import ChatStore
+from adapters.storage.ownership import Ownership, Undisputed
 from adapters.telegram_adapter.intake import TelegramIntake, wait
 from adapters.telegram_adapter.polling import POLL_SECONDS, Polling
 from adapters.telegram_adapter.screen import TelegramScreen
@@ -85,7 +87,11 @@ async def introduced(bot: ExtBot[Any]) -> AsyncIterator[str]:
 
 @dataclass(kw_only=True)
 class TelegramBot:
-    """Telegram, polling or by webhook. `webhook_url` is the public https address that ends in `webhook_path`."""
+    """Telegram, polling or by webhook. `webhook_url` is the public https address that ends in `webhook_path`.
+
+    `inbox`: where messages wait, when other processes answer them. `ownership` of a bot's updates, by a number that is
+    the bot's.
+    """
 
     bot: ExtBot[Any]
     chat: Chat
@@ -97,6 +103,8 @@ class TelegramBot:
     webhook_url: str = ""
     webhook_secret: str = ""
     webhook_path: str = "/telegram"
+    inbox: Inbox | None = None
+    ownership: Callable[[int], Ownership] = lambda number: Undisputed()
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
     dispatch: Dispatch = field(init=False)
 
@@ -108,24 +116,49 @@ class TelegramBot:
             limits=self.limits,
             deliveries=self.deliveries,
             slow_after=self.slow_after,
+            inbox=self.inbox,
         )
         self._updates = transport(1)
         self._webhook: Webhook | None = None
 
     @property
     def routes(self) -> Sequence[Route]:
-        """What a web server has to answer for us; empty when we poll."""
+        """What a web server has to answer for us; empty when we poll.
+
+        `/healthz`: the process runs. `/readyz`: it takes updates; not any more once it is told to stop.
+        """
+        from starlette.responses import Response
 
         async def answer(request: Any) -> Any:
-            from starlette.responses import Response
-
             return Response(status_code=503) if self._webhook is None else await self._webhook.route.endpoint(request)
 
-        return [Route(self.webhook_path, answer, methods=["POST"])] if self.webhook_url else []
+        async def runs(request: Any) -> Any:
+            return Response(status_code=200)
+
+        async def takes(request: Any) -> Any:
+            return Response(status_code=503 if self._webhook is None or self.stopping.is_set() else 200)
+
+        if not self.webhook_url:
+            return []
+        return [Route(self.webhook_path, answer, methods=["POST"]), Route("/healthz", runs), Route("/readyz", takes)]
 
     def sweep(self) -> None:
         """Forget in memory what has expired."""
         self.dispatch.sweep()
+
+    @asynccontextmanager
+    async def answering(self) -> AsyncIterator[bool]:
+        """Answer what others receive, within the block; False where it was told to stop before Telegram could be reached.
+
+        Raises ConfigurationError for a token nobody knows.
+        """
+        me = await self._introduced()
+        try:
+            yield me is not None
+        finally:
+            await self.dispatch.aclose()
+            if me is not None:
+                await self.bot.shutdown()
 
     async def run(self) -> None:
         """Answer what is left from before, then what comes. Raises ConfigurationError for a token nobody knows."""
@@ -144,8 +177,13 @@ class TelegramBot:
                 await self.stopping.wait()
             else:
                 await self._announce("")
+                bot = self.store.keyring.current.keyed("polling", str(me.id).encode())
                 await Polling(
-                    intake=intake, request=self._updates, poll_seconds=self.poll_seconds, stopping=self.stopping
+                    intake=intake,
+                    request=self._updates,
+                    poll_seconds=self.poll_seconds,
+                    stopping=self.stopping,
+                    ownership=self.ownership(int.from_bytes(bot[:8], signed=True)),
                 ).run()
         finally:
             await self.dispatch.aclose()

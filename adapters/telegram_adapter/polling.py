@@ -6,6 +6,7 @@ import asyncio
 import json
 import logging
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlencode
@@ -13,6 +14,7 @@ from urllib.parse import urlencode
 from telegram.error import Conflict, InvalidToken, RetryAfter, TelegramError
 from telegram.request import BaseRequest
 
+from adapters.storage.ownership import Lost, Ownership, Undisputed
 from adapters.telegram_adapter.intake import TelegramIntake, wait
 from adapters.telegram_adapter.updates import ALLOWED
 from engine import ConfigurationError, StorageError
@@ -33,21 +35,35 @@ _log = logging.getLogger("cafi.telegram")
 class Polling:
     """Asks Telegram for updates until it is told to stop.
 
-    `request`: the library's way to ask, which gives updates as they come: read one by one, not as a batch.
+    `request`: the library's way to ask, which gives updates as they come: read one by one, not as a batch. `ownership`:
+    the right to ask, where several processes could; Telegram sends each update to whoever asked last.
     """
 
     intake: TelegramIntake
     request: BaseRequest
     poll_seconds: int = POLL_SECONDS
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
+    ownership: Ownership = field(default_factory=Undisputed)
 
     async def run(self) -> None:
-        """Raises ConfigurationError when the token is not valid any more; waits out everything else."""
+        """Raises ConfigurationError when the token is not valid any more; waits out everything else.
+
+        Of several processes that could ask, the owner does.
+        """
+        while not self.stopping.is_set():
+            with suppress(Lost):
+                async with self.ownership.owned(self.stopping):
+                    await self._poll()
+
+    async def _poll(self) -> None:
+        """Raises Lost when another process asks now."""
         taken = await self._taken()
         offset, failures, refused = 0, 0, 0
         while not self.stopping.is_set():
             try:
+                await self.ownership.check()
                 updates = await self._ask(offset)
+                await self.ownership.check()
                 new = [one for one in updates if not _known(one, taken)]
                 last = max((number for one in updates if (number := _number(one)) is not None), default=None)
                 if new or last is not None:

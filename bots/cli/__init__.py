@@ -60,9 +60,25 @@ def serve(config: Config = None, kb: Kb = None, agents: AgentsOption = None) -> 
     """
     with failing_calmly():
         built = application(config, kb, agents)
-        from bots.runner import serve
+        from bots.runner import endpoint_alone, serve
 
-        asyncio.run(serve(built, typer.echo, api_alone=True))
+        asyncio.run(serve(built, typer.echo, endpoint_alone))
+
+
+@app.command()
+def worker(config: Config = None, kb: Kb = None, agents: AgentsOption = None) -> None:
+    """Answer what receivers (`cafi run`) take in, one of any number of workers; needs PostgreSQL and `queue: workers`.
+
+    Example: CAFI_QUEUE=workers cafi worker
+    """
+    with failing_calmly():
+        built = application(config, kb, agents)
+        from bots.runner import serve
+        from bots.workers import require_queue
+        from bots.workers import worker as build
+
+        require_queue(built.settings)
+        asyncio.run(serve(built, typer.echo, build))
 
 
 @app.command()

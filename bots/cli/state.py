@@ -19,6 +19,8 @@ state_app = typer.Typer(no_args_is_help=True, help="Everything that is stored, a
 def migrate(config: Config = None, as_json: Json = False) -> None:
     """Bring the configured database to the newest schema, while CAFI is stopped. `cafi run` does so by itself.
 
+    With `queue: workers` nobody else does so: the queue's tables are made too, and the keys where there are none.
+
     Example: cafi migrate
     """
     from bots.chats import Chats
@@ -29,7 +31,12 @@ def migrate(config: Config = None, as_json: Json = False) -> None:
     async def work() -> tuple[str, str | None, str]:
         chats = Chats(application=application(config, None, None))
         async with chats.application.closing:
-            result = chats.migrate()
+            if chats.shared:
+                from bots.workers import prepare
+
+                result = await prepare(chats)
+            else:
+                result = chats.migrate()
             return chats.database.place, result.before, result.after
 
     with failing_calmly():

@@ -19,6 +19,7 @@ from sqlalchemy import Connection, Executable, delete, func, insert, select, tex
 from sqlalchemy.exc import IntegrityError
 
 from adapters.conversation.daily_budget import DailyBudget
+from adapters.delivery.store import Kept, Superseded
 from adapters.feedback.schedule import AskedDays, answered_in
 from adapters.feedback.sinks import DatabaseSink
 from adapters.feedback.tallies import read_tallies
@@ -249,3 +250,33 @@ async def test_sweeping_takes_what_has_expired_while_others_write(both: Both) ->
         for name, table in metadata.tables.items()
     }
     assert {name for name, count in left.items() if count} == {"spending"} and left["spending"] == 1
+
+
+async def test_of_two_that_begin_a_message_the_last_one_may_end_it(both: Both) -> None:
+    """Whoever began a message before somebody else did can neither show, end nor forget anything by it any more."""
+    late, now = (store_over(one) for one in both)
+    (taken,) = await late.take([message()])
+    former, present = await late.begin(taken.row), await now.begin(taken.row)
+    assert former is not None and present is not None and (former.attempts, present.attempts) == (0, 1)
+    await now.finish(None, ANNA, state("present"), 0)
+    for work in (late.hold(former), late.finish(former, ANNA, state("late"), 1), late.erase(ANNA, asked_by=former)):
+        with pytest.raises(Superseded):
+            await work
+    await now.hold(present)
+    assert await now.load(ANNA) == Kept(state=state("present"), version=1)
+    await now.finish(present, ANNA, state("after"), 1)
+    assert await late.begin(taken.row) is None
+    with pytest.raises(Superseded):
+        await now.hold(present)
+
+
+async def test_a_message_that_asks_to_forget_stays_until_it_is_answered(both: Both) -> None:
+    """What erases a chat is counted with it, is not lost itself when its process ends, and goes with its answer."""
+    store = store_over(both[0])
+    forget, other = await store.take([message(text="/forget"), message(text="later")])
+    asked_by = await store.begin(forget.row)
+    assert asked_by is not None
+    assert (await store.erase(ANNA, asked_by=asked_by)).waiting == 2
+    assert await store.waiting([forget.row, other.row]) == {forget.row}
+    await store.finish(asked_by, ANNA, None, 0)
+    assert await store.waiting([forget.row]) == set()

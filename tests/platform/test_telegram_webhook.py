@@ -223,7 +223,7 @@ def test_the_path_is_that_of_the_public_address(tmp_path: Path) -> None:
     """Where Telegram is told to bring updates, the server answers."""
     for url, path in (("https://example.org", "/"), ("https://example.org/a/b", "/a/b")):
         chats = chats_in(tmp_path, telegram=_settings({"webhook_url": url, "webhook_secret": SECRET}))
-        (route,) = telegram(chats).routes
+        route, *_ = telegram(chats).routes
         assert route.path == path
 
 
@@ -294,3 +294,16 @@ class _without_inbox:  # noqa: N801 - reads as a sentence
         with sqlite3.connect(self._file) as connection:
             connection.execute(statement)
         connection.close()
+
+
+async def test_a_balancer_is_told_whether_it_takes_updates(tmp_path: Path) -> None:
+    """`/healthz` answers while the process runs, `/readyz` while it takes updates and not once it is told to stop."""
+    async with FaultyTelegram() as fake, served(fake, tmp_path) as it, aiohttp.ClientSession() as session:
+
+        async def status(path: str) -> int:
+            async with session.get(it.url.removesuffix(PATH) + path) as answer:
+                return answer.status
+
+        assert [await status(path) for path in ("/healthz", "/readyz")] == [200, 200]
+        it.bot.stopping.set()
+        assert [await status(path) for path in ("/healthz", "/readyz")] == [200, 503]

@@ -1,0 +1,144 @@
+"""Messages as jobs of procrastinate on PostgreSQL: enqueued with the sealed message, answered by workers in any process.
+
+A job holds the number of the message's row, the platform's name and, as its lock, the chat's pseudonym: nothing that
+anybody wrote, and no platform's id. The lock keeps a chat in order. The library does not fence: a process that was frozen
+would end a job that another one has begun meanwhile. `FencedJobs` ends and retries a job for its holder alone, and the
+row in the inbox is fenced by itself (`ChatStore.begin`).
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Any
+
+from procrastinate import exceptions
+from procrastinate.jobs import Job, Status
+from procrastinate.manager import JobManager
+from procrastinate.sync_psycopg_connector import SyncPsycopgConnector
+from sqlalchemy import Connection
+from sqlalchemy.exc import OperationalError
+
+from adapters.conversation.feedback_port import Poll
+from adapters.conversation.incoming import Incoming
+from adapters.conversation.receipt import Receipt
+from adapters.conversation.state import ChatState
+from adapters.delivery.store import ChatStore, Stored, Waiting
+from adapters.storage.identity import ChatIdentity
+
+QUEUE, TASK = "cafi", "answer"
+_FINISH = """
+WITH held AS (
+  SELECT id, lock FROM procrastinate_jobs
+   WHERE id = %(job_id)s AND status = 'doing' AND attempts = %(attempts)s
+     AND worker_id IS NOT DISTINCT FROM %(worker_id)s::bigint
+   FOR UPDATE
+), done AS (
+  SELECT lock, procrastinate_finish_job_v1(id, %(status)s::procrastinate_job_status, %(delete)s) FROM held
+)
+SELECT pg_notify('procrastinate_queue_v1#cafi', '{"type": "job_inserted", "job_id": 0}') FROM done
+ WHERE EXISTS (SELECT FROM procrastinate_jobs AS next WHERE next.lock = done.lock AND next.status = 'todo')
+"""
+"""Workers are told: of a lock that is let go of, and of a job that is to be tried again, the library tells nobody."""
+_RETRY = """
+WITH held AS (
+  SELECT id FROM procrastinate_jobs
+   WHERE id = %(job_id)s AND status = 'doing' AND attempts = %(attempts)s
+     AND worker_id IS NOT DISTINCT FROM %(worker_id)s::bigint
+   FOR UPDATE
+), done AS (
+  SELECT procrastinate_retry_job_v2(id, %(retry_at)s::timestamptz, NULL, NULL, NULL) FROM held
+)
+SELECT pg_notify('procrastinate_queue_v1#cafi', '{"type": "job_inserted", "job_id": 0}') FROM done
+"""
+
+
+class FencedJobs(JobManager):
+    """The library's, for whoever holds a job: who has lost it ends and retries nothing. Raises ConnectorException."""
+
+    async def finish_job(self, job: Job, status: Status, delete_job: bool) -> None:
+        """End a job, if it is still the one that was fetched."""
+        await self.connector.execute_query_all_async(
+            query=_FINISH, **_holder(job), status=status.value, delete=delete_job
+        )
+
+    async def retry_job(
+        self,
+        job: Job,
+        retry_at: datetime.datetime | None = None,
+        priority: int | None = None,
+        queue: str | None = None,
+        lock: str | None = None,
+    ) -> None:
+        """Put a job back, if it is still the one that was fetched; its priority, queue and lock stay."""
+        await self.connector.execute_query_all_async(query=_RETRY, **_holder(job), retry_at=retry_at)
+
+
+def _holder(job: Job) -> dict[str, Any]:
+    return {"job_id": job.id, "attempts": job.attempts, "worker_id": job.worker_id}
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobQueue:
+    """The inbox of many processes. Those that receive enqueue; a worker answers what it has begun within `in_hand`."""
+
+    store: ChatStore
+    _jobs: JobManager = field(default_factory=lambda: JobManager(SyncPsycopgConnector()))
+    _answering: ContextVar[Waiting | None] = field(default_factory=lambda: ContextVar("answering", default=None))
+
+    async def ahead(self, chats: Collection[ChatIdentity]) -> Mapping[ChatIdentity, int]:
+        """What waits in the database, whoever has taken it."""
+        return await self.store.counted(chats)
+
+    async def take(self, arrived: Sequence[Incoming], cursor: tuple[str, int] | None) -> Sequence[Waiting]:
+        """On disk with their jobs in one transaction; none is for this process itself."""
+        await self.store.take(arrived, cursor, self.enqueue)
+        return ()
+
+    def enqueue(self, connection: Connection, stored: Sequence[Stored]) -> None:
+        """Make a job of each, within a transaction."""
+        jobs = [
+            Job(
+                queue=QUEUE,
+                task_name=TASK,
+                lock=one.chat.hex(),
+                queueing_lock=None,
+                task_kwargs={"row": one.row, "platform": one.platform},
+            )
+            for one in stored
+        ]
+        try:
+            self._jobs.batch_defer_jobs(jobs, connection=connection.connection.driver_connection)
+        except exceptions.ConnectorException as error:
+            # As SQLAlchemy would have said it: the border to our own errors is the database's.
+            raise OperationalError("enqueue", None, error.__cause__ or error) from error
+
+    async def left(self, platform: str) -> tuple[Sequence[Waiting], int]:
+        """Nothing: the queue knows what waits."""
+        return (), 0
+
+    @contextmanager
+    def in_hand(self, waiting: Waiting) -> Iterator[None]:
+        """While this task answers a message: what is erased by it, it has to hold."""
+        token = self._answering.set(waiting)
+        try:
+            yield
+        finally:
+            self._answering.reset(token)
+
+    async def hold(self, waiting: Waiting) -> None:
+        """Look whether nobody else has begun it; raises Superseded."""
+        await self.store.hold(waiting)
+
+    async def finish(
+        self, waiting: Waiting, state: ChatState | None, version: int, poll: tuple[str, Poll] | None = None
+    ) -> int:
+        """As `ChatStore.finish`, for its holder alone; raises Superseded."""
+        return await self.store.finish(waiting, waiting.incoming.identity, state, version, poll)
+
+    async def erase(self, identity: ChatIdentity) -> Receipt:
+        """As `ChatStore.erase`; raises Superseded where the message that asks for it is somebody else's now."""
+        return await self.store.erase(identity, asked_by=self._answering.get())

@@ -1,0 +1,181 @@
+"""A worker: procrastinate's own, which answers jobs through the dispatches of platforms, and looks for those of dead ones.
+
+A killed worker's jobs stay its own for ever unless somebody puts them back (the library's recipe). Each worker looks for
+them itself, not in a periodic job, which would wait behind turns where all workers are busy.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+import psycopg
+from procrastinate import App, JobContext, PsycopgConnector
+from procrastinate.exceptions import ConnectorException
+from procrastinate.jobs import DeleteJobCondition, Job, Status
+from procrastinate.retry import BaseRetryStrategy, RetryDecision
+from procrastinate.worker import Worker
+
+from adapters.delivery.dispatch import GIVE_UP_AFTER, Dispatch
+from adapters.delivery.job_queue import QUEUE, TASK, FencedJobs, JobQueue
+from engine import SealBroken
+
+HEARTBEAT_SECONDS = 1.0
+STALLED_SECONDS = 6.0
+"""Without a sign of life for so long a worker counts as dead; whoever looks each second has its chats go on within ten."""
+LOOK_SECONDS = 1.0
+FORGOTTEN_SECONDS = 60.0
+"""After so long without a sign of life a worker is forgotten."""
+DRAIN_SECONDS = 10.0
+"""For turns that run when a worker is told to stop; what is left then is put back."""
+AGAIN_SECONDS = 2
+TIDY_HOURS = 24
+_CONNECTIONS = 4
+_log = logging.getLogger("cafi.worker")
+
+
+class _Again(BaseRetryStrategy):
+    """Whatever happened, a message is tried again; how often it was begun is counted with the message."""
+
+    def get_retry_decision(self, *, exception: BaseException, job: Job) -> RetryDecision:
+        return RetryDecision(retry_in={"seconds": AGAIN_SECONDS})
+
+
+class _Jobs(FencedJobs):
+    """`lost` is set where an end could not be noted: the job has to become a dead worker's, so that it is put back."""
+
+    def __init__(self, connector: PsycopgConnector) -> None:
+        super().__init__(connector)
+        self.lost = asyncio.Event()
+
+    async def finish_job(self, job: Job, status: Status, delete_job: bool) -> None:
+        with self._noting():
+            await super().finish_job(job, status, delete_job)
+
+    async def retry_job(self, job: Job, *given: Any, **more: Any) -> None:
+        with self._noting():
+            await super().retry_job(job, *given, **more)
+
+    @contextmanager
+    def _noting(self) -> Iterator[None]:
+        try:
+            yield
+        except ConnectorException:
+            self.lost.set()
+
+
+@dataclass(kw_only=True)
+class JobWorker:
+    """Answers until it is told to stop. `parameters`: of the server, as psycopg takes them. `at_once`: messages.
+
+    `dispatches`: by platform. The database may go away and come back.
+    """
+
+    queue: JobQueue
+    dispatches: Mapping[str, Dispatch]
+    parameters: Mapping[str, Any]
+    at_once: int
+    stopping: asyncio.Event = field(default_factory=asyncio.Event)
+    _jobs: _Jobs = field(init=False)
+    _app: App = field(init=False)
+
+    def __post_init__(self) -> None:
+        connector = PsycopgConnector(kwargs=dict(self.parameters), min_size=1, max_size=_CONNECTIONS)
+        self._app = App(connector=connector)
+        self._jobs = self._app.job_manager = _Jobs(connector)
+        self._app.task(name=TASK, queue=QUEUE, retry=_Again(), pass_context=True)(self._answer)
+        # Jobs that the library gave up; and its watch over its own connections ends where nothing is periodic.
+        tidied = self._app.task(name="tidy", queue=QUEUE, queueing_lock="tidy")(self._tidy)
+        self._app.periodic(cron="17 * * * *")(tidied)
+
+    async def run(self) -> None:
+        """Raises nothing of the queue's: it waits until the server is there again."""
+        try:
+            while not self.stopping.is_set():
+                try:
+                    await self._app.connector.open_async()
+                    await self._until_lost()
+                except (ConnectorException, psycopg.Error) as error:
+                    _log.error("the queue cannot be reached (%s); trying on", type(error).__name__)
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self.stopping.wait(), LOOK_SECONDS)
+        finally:
+            await self._app.close_async()
+
+    async def _until_lost(self) -> None:
+        """One registration of a worker, until it is told to stop or the server goes away."""
+        self._jobs.lost.clear()
+        worker = Worker(
+            self._app,
+            queues=[QUEUE],
+            concurrency=self.at_once,
+            fetch_job_polling_interval=LOOK_SECONDS,
+            shutdown_graceful_timeout=DRAIN_SECONDS,
+            delete_jobs=DeleteJobCondition.SUCCESSFUL,
+            install_signal_handlers=False,
+            update_heartbeat_interval=HEARTBEAT_SECONDS,
+            stalled_worker_timeout=FORGOTTEN_SECONDS,
+        )
+        beside = [asyncio.create_task(one) for one in (self._beat(worker), self._look(), self._stop(worker))]
+        try:
+            await worker.run()
+        finally:
+            for task in beside:
+                task.cancel()
+            await asyncio.gather(*beside, return_exceptions=True)
+
+    async def _stop(self, worker: Worker) -> None:
+        ends = [asyncio.create_task(one.wait()) for one in (self.stopping, self._jobs.lost)]
+        try:
+            await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+            worker.stop()
+            await asyncio.sleep(DRAIN_SECONDS * 2)
+        finally:
+            for task in ends:
+                task.cancel()
+
+    async def _beat(self, worker: Worker) -> None:
+        """The library's own signs of life end when a worker is told to stop, its last turns do not."""
+        while True:
+            await asyncio.sleep(HEARTBEAT_SECONDS)
+            if worker.worker_id is not None:
+                with suppress(ConnectorException):
+                    await self._jobs.update_heartbeat(worker.worker_id)
+
+    async def _look(self) -> None:
+        """Put back what dead workers had in hand."""
+        while True:
+            await asyncio.sleep(LOOK_SECONDS)
+            with suppress(ConnectorException):
+                for job in await self._jobs.get_stalled_jobs(queue=QUEUE, seconds_since_heartbeat=STALLED_SECONDS):
+                    _log.warning("a worker has ended over a message, or is frozen; its message is put back")
+                    await self._jobs.retry_job(job)
+
+    async def _answer(self, context: JobContext, row: int, platform: str) -> None:
+        """The job: one message to its end. Raises whatever means that it is to be tried again."""
+        try:
+            waiting = await self.queue.store.begin(row)
+        except SealBroken:
+            _log.error("a waiting message does not open: it is damaged, or was sealed under another inbox key")
+            if context.job.attempts < GIVE_UP_AFTER:
+                raise
+            await self.queue.store.drop(row)
+            return
+        if waiting is not None:
+            with self.queue.in_hand(waiting):
+                await self.dispatches[platform].answer(waiting)
+
+    async def _tidy(self, timestamp: int) -> None:
+        """Erase the jobs that ended otherwise than by an answer."""
+        await self._jobs.delete_old_jobs(
+            nb_hours=TIDY_HOURS, include_failed=True, include_cancelled=True, include_aborted=True
+        )
+
+    def sweep(self) -> None:
+        """Forget in memory what has expired."""
+        for dispatch in self.dispatches.values():
+            dispatch.sweep()
