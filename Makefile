@@ -84,15 +84,17 @@ postgres:
 	    false; \
 	  fi || echo "PostgreSQL is not installed: its tests are skipped. On Debian or Ubuntu: sudo apt install postgresql" >&2; }
 
+BESIDE := tests/platform tests/browser tests/contract
+
 # Two halves that take about equally long, side by side; with ARGS, what they ask for and nothing else.
 unit: chromium postgres $(DEV_READY) ## the tests
 ifneq ($(ARGS),)
 	@$(BIN)/pytest $(ARGS)
 else
 	@scratch=$$(mktemp -d); \
-	  $(BIN)/pytest -p no:cacheprovider --basetemp=$$scratch/platform tests/platform > $$scratch/platform.log 2>&1 & beside=$$!; \
-	  $(BIN)/pytest -p no:cacheprovider --basetemp=$$scratch/here --ignore=tests/platform; here=$$?; \
-	  wait $$beside; there=$$?; cat $$scratch/platform.log; rm -rf $$scratch; \
+	  $(BIN)/pytest -p no:cacheprovider --basetemp=$$scratch/beside $(BESIDE) > $$scratch/beside.log 2>&1 & beside=$$!; \
+	  $(BIN)/pytest -p no:cacheprovider --basetemp=$$scratch/here $(BESIDE:%=--ignore=%); here=$$?; \
+	  wait $$beside; there=$$?; cat $$scratch/beside.log; rm -rf $$scratch; \
 	  exit $$((here > there ? here : there))
 endif
 
