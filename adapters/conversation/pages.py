@@ -108,8 +108,9 @@ class Pages:
         category = self.browsed.category(state, incoming.text)
         yield self.browsed.unknown(state) if category is None else self.browsed.titles(state, category, incoming.text)
 
-    def live(self, state: ChatState, incoming: Incoming, subject: str) -> str:
-        """What is true here of a question about the service; empty where it is the same everywhere."""
+    def live(self, state: ChatState, incoming: Incoming, subject: str, language: str) -> str:
+        """What is true here of a question about the service, in its language; empty where it is the same everywhere."""
+        state = replace(state, language=language)
         said = self.texts(state)
         if subject == "who_reads":
             return who_can_read(self._facts(state), self.platform, said, private=incoming.private)

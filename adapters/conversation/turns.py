@@ -78,7 +78,7 @@ class Turns:
         *,
         wish: Wish = Wish.ANSWER,
         built_in: bool = False,
-        live: Callable[[str], str] | None = None,
+        live: Callable[[str, str], str] | None = None,
     ) -> Turn:
         """The engine's turn for one message. `built_in`: no language model is asked."""
         seen = await self.read(state, message) if wish is Wish.ANSWER else None
@@ -96,7 +96,7 @@ class Turns:
             )
         return self._counted(turn)
 
-    async def tapped(self, state: ChatState, question: TappedQuestion, live: Callable[[str], str]) -> Turn:
+    async def tapped(self, state: ChatState, question: TappedQuestion, live: Callable[[str, str], str]) -> Turn:
         """The engine's turn for a question that was tapped; it is answered by quotation, so it needs no place."""
         turn = await self.pages.engine.respond(
             state.conversation,

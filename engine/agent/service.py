@@ -39,8 +39,8 @@ FACTS = frozenset(
 """What a language model cannot know; everything else about itself it says in its own words, and is judged."""
 LIVE = ("who_reads", "memory")
 """Subjects whose answers depend on where people write."""
-Live = Callable[[str], str]
-"""What is true here of a subject; empty where nothing but the file's answer is to be said."""
+Live = Callable[[str, str], str]
+"""What is true here of a subject, in a language; empty where nothing but the file's answer is to be said."""
 
 # Written by evaluation/service_fit.py.
 SURE, SURE_OF_PART = 0.65, 0.75
@@ -195,5 +195,5 @@ class Service:
     def answer(self, subject: str, language: str, live: Live | None, put_in: Mapping[str, str]) -> str:
         """What is true of a subject, here."""
         here = self.here(language)
-        told = live(subject) if live is not None and subject in LIVE else ""
+        told = live(subject, language) if live is not None and subject in LIVE else ""
         return told or here.answers[subject].format(**put_in)

@@ -435,6 +435,17 @@ async def test_what_needs_no_consent_is_answered_at_once(tmp_path: Path, command
     assert reply.text.startswith(start)
 
 
+@pytest.mark.parametrize(
+    ("asked", "start"), [("Hvem kan lese dette?", "Hvem kan lese"), ("Wer kann das hier lesen?", "Wer kann")]
+)
+async def test_who_can_read_is_told_in_the_language_of_the_question(tmp_path: Path, asked: str, start: str) -> None:
+    """What is true where the person writes is told in the language it was asked in, after English as well."""
+    chat = chat_over(tmp_path)
+    _, state = await last(chat, begun(chat), "What are the voices?")
+    told, _ = await last(chat, state, asked)
+    assert told.text.startswith(start)
+
+
 @pytest.mark.parametrize("command", ["", "ask", "help", "nonsense", "start", "simpler", "topics", "language"])
 @pytest.mark.parametrize("consented", [True, False])
 async def test_the_referral_comes_first_whatever_command_stands_before_it(
