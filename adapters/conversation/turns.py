@@ -179,7 +179,9 @@ class Turns:
 
     async def _turn(self, state: ChatState, incoming: Incoming, ask: Ask) -> Outgoings:
         quoting = self.spending.exhausted
-        said, turn = self.pages.texts(state), await ask(quoting)
+        turn = await ask(quoting)
+        # What stands below a reply is in its language, unless the chat has chosen one.
+        said = self.pages.languages.choose(state.language or turn.language)
         before, state = state, state.after(turn)
         await self.spending.add(turn.usage)
         referral = self.pages.referral(state)

@@ -435,6 +435,16 @@ async def test_what_needs_no_consent_is_answered_at_once(tmp_path: Path, command
     assert reply.text.startswith(start)
 
 
+async def test_what_stands_below_a_reply_is_in_its_language(tmp_path: Path) -> None:
+    """The buttons below an answer are in the answer's language from the first one on, and follow when it changes."""
+    chat = chat_over(tmp_path)
+    first, state = await last(chat, begun(chat), "Hva er stemmene som jeg hører?")
+    labels = [one.label for row in first.buttons for one in row]
+    assert "Where from?" not in labels and "All topics" not in labels
+    then, _ = await last(chat, state, "What are the voices that I hear?")
+    assert "Where from?" in [one.label for row in then.buttons for one in row]
+
+
 @pytest.mark.parametrize(
     ("asked", "start"), [("Hvem kan lese dette?", "Hvem kan lese"), ("Wer kann das hier lesen?", "Wer kann")]
 )
