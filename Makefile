@@ -84,7 +84,7 @@ postgres:
 	    false; \
 	  fi || echo "PostgreSQL is not installed: its tests are skipped. On Debian or Ubuntu: sudo apt install postgresql" >&2; }
 
-BESIDE := tests/platform tests/browser tests/contract
+BESIDE := tests/platform tests/browser
 
 # Two halves that take about equally long, side by side; with ARGS, what they ask for and nothing else.
 unit: chromium postgres $(DEV_READY) ## the tests

@@ -95,6 +95,7 @@ async def test_killed_in_mid_conversation_the_page_loses_nothing_it_has_taken(tm
     with mock_server() as model:
         model.reset(script="accepted", base_ms=150.0, per_token_ms=0.0)
         web = {"CAFI_WEB__ENABLED": "true", "CAFI_WEB__PORT": str(port)}
+        web["CAFI_SESSIONS__WAITING_MESSAGES"] = "50"  # a busy machine answers late, and what is refused is not taken
         cafi = Cafi(tmp_path, web | {"CAFI_AGENTS": "llm", "CAFI_MODELS__BASE_URL": model.base_url})
         await cafi.start()
         await served(address)
