@@ -10,7 +10,7 @@ A body is divided into messages by lines `<!-- system -->`, `<!-- user -->`.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -23,7 +23,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from engine.exceptions import PromptError
 from engine.files import parse_yaml, read_text
 from engine.language.text import clean
-from engine.types import Tier
+from engine.types import Message, Role, Tier
 
 _FRONT = re.compile(r"\A---\n(.*?)\n---\n", re.S)
 _PART = re.compile(r"^<!-- (system|user) -->\n", re.M)
@@ -166,3 +166,8 @@ def read_template(path: Path) -> PromptTemplate:
         above += body.count("\n") + 1
     instructions = "\n".join(body for role, body in zip(pieces[1::2], pieces[2::2], strict=True) if role == "system")
     return PromptTemplate(name=path.stem, head=head, parts=tuple(parts), instructions=instructions)
+
+
+def dialogue(messages: Iterable[Message]) -> list[dict[str, str]]:
+    """Earlier turns as prompts show them: `who` said which `text`."""
+    return [{"who": "person" if one.role is Role.USER else "assistant", "text": one.content} for one in messages]

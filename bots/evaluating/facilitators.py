@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bots.evaluating.runs import (
-    SHIPPED_PROMPT,
     BudgetCost,
     BudgetTokens,
     Parallel,
@@ -59,7 +58,7 @@ def facilitators(
     facilitators_file: FacilitatorsFile = None,
     agent_prompt: Annotated[
         str, typer.Option(help="weak: an agent without rules that wants to please.", metavar="shipped|weak")
-    ] = SHIPPED_PROMPT,
+    ] = "shipped",
     seed: Seed = None,
     parallel: Parallel = None,
     budget_tokens: BudgetTokens = None,

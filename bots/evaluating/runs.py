@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bots.options import FAILED, failing_calmly, print_json
+from bots.options import FAILED, failing_calmly, one_of, print_json
 
 if TYPE_CHECKING:
     from bots.compose import Application
     from engine import ChatModel
     from evaluation.facilitating.run_budget import RunBudget
 
-SHIPPED_PROMPT, WEAK_PROMPT = "shipped", "weak"
-"""The agent's own prompt, and one that lets it drift."""
+AGENT_PROMPTS = {"shipped": "agent", "weak": "agent_weak"}
+"""The template behind each name: the agent's own, and one that lets it drift."""
 Seed = Annotated[int | None, typer.Option(help="For providers that can repeat themselves.", show_default=False)]
 Parallel = Annotated[int | None, typer.Option(min=1, help="Conversations at the same time.", show_default=False)]
 BudgetTokens = Annotated[int | None, typer.Option(min=1, help="Tokens that the run may spend.", show_default=False)]
@@ -48,18 +48,15 @@ def led(running: Application, agent_prompt: str) -> Application:
     """The application with the agent prompt that is to be measured; raises ConfigurationError."""
     from engine import ConfigurationError
 
-    if agent_prompt == SHIPPED_PROMPT:
+    template = AGENT_PROMPTS[one_of("--agent-prompt", agent_prompt, tuple(AGENT_PROMPTS))]
+    if template == running.agent_prompt:
         return running
-    if agent_prompt != WEAK_PROMPT:
-        raise ConfigurationError(
-            f"--agent-prompt is {agent_prompt!r}.", remedy=f"Use {SHIPPED_PROMPT} or {WEAK_PROMPT}."
-        )
     if running.model is None and not running.settings.uses_llm:
         raise ConfigurationError(
             "A prompt leads language models only, and the agents here are built in.",
             remedy="Use --agents llm, or leave --agent-prompt out.",
         )
-    return replace(running, agent_prompt="agent_weak")
+    return replace(running, agent_prompt=template)
 
 
 def limited(running: Application, tokens: int | None, cost: float | None) -> RunBudget:

@@ -54,8 +54,7 @@ class LlmAgent:
 
     async def draft(self, task: AgentTask, ledger: Ledger) -> Draft:
         """One call to the model."""
-        given = {**self._static(task), **self._dynamic(task)}
-        variables = {name: given[name] for name in self.prompted.template.head.variables}
+        variables = self.prompted.declared({**self._static(task), **self._dynamic(task)})
         history = tuple(Message(role=one.role, content=neutralise(one.content)) for one in task.earlier)
         output = await self.prompted.answer(variables, DraftOutput, ledger, history=_starting_with_user(history))
         return Draft(
@@ -77,7 +76,7 @@ class LlmAgent:
             "rules": [rule.model_dump() for rule in self.rules.conduct],
             "handoffs": [one.model_dump() for one in task.assistant.handoffs],
             "index": self.knowledge.index,
-            "whole": [for_prompt(source) for source in self.knowledge.sources.values()] if self.whole else [],
+            "whole": [source.for_prompt() for source in self.knowledge.sources.values()] if self.whole else [],
             "max_words": task.assistant.limits.reply_characters // 10,
         }
 
@@ -85,7 +84,7 @@ class LlmAgent:
         """The best source and those asked for by name in full, of the others what fits the message best."""
         whole = {*task.requested, *(source.id for source in task.sources[:1])}
         return [
-            for_prompt(source, excerpt=None if source.id in whole else self._excerpt(task, source))
+            source.for_prompt(excerpt=None if source.id in whole else self._excerpt(task, source))
             for source in task.sources
         ]
 
@@ -114,17 +113,6 @@ class LlmAgent:
             "objection": task.objection or "",
             "may_request": task.may_request,
         }
-
-
-def for_prompt(source: Source, *, excerpt: str | None = None) -> dict[str, object]:
-    """A source as prompts show it: its text or an excerpt, and its local rules apart from it."""
-    return {
-        "id": source.id,
-        "title": source.title,
-        "notes": list(source.notes_for_agent()),
-        "text": source.text if excerpt is None else excerpt,
-        "excerpt": excerpt is not None,
-    }
 
 
 def _starting_with_user(history: tuple[Message, ...]) -> tuple[Message, ...]:

@@ -18,8 +18,9 @@ from engine.knowledge.directives import DirectiveKind
 from engine.language.text import sentences, squash
 from engine.models.ledger import Ledger
 from engine.models.prompted_model import PromptedModel
+from engine.prompts import dialogue
 from engine.rules import Rule
-from engine.types import Decision, Role, Tier, Verdict
+from engine.types import Decision, Tier, Verdict
 
 FAILED = "The judge could not do its work, so nothing was accepted."
 INVENTED = "The acceptance rested on a quotation that no cited source contains."
@@ -107,14 +108,11 @@ class LlmJudge:
                 for one in source.directives
                 if one.kind in SEEN_IN_A_REPLY
             ],
-            "earlier": [
-                {"who": "person" if one.role is Role.USER else "assistant", "text": one.content}
-                for one in case.earlier[-self.earlier_messages :]
-            ],
+            "earlier": dialogue(case.earlier[-self.earlier_messages :]),
             "message": case.message,
             "sentences": list(sentences(case.draft.reply)),
         }
-        return {name: given[name] for name in self.prompted.template.head.variables}
+        return self.prompted.declared(given)
 
     def _verdict(
         self,

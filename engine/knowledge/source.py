@@ -128,6 +128,16 @@ class Source:
         """Every directive as one line for the agent."""
         return tuple(one.for_agent() for one in self.directives)
 
+    def for_prompt(self, *, excerpt: str | None = None) -> dict[str, object]:
+        """The source as prompts show it: its text or an excerpt, and its local rules apart from it."""
+        return {
+            "id": self.id,
+            "title": self.title,
+            "notes": list(self.notes_for_agent()),
+            "text": self.text if excerpt is None else excerpt,
+            "excerpt": excerpt is not None,
+        }
+
 
 def read_source(
     path: Path, *, summaries: dict[str, list[str]] | None = None, dangers: Dangers | None = None

@@ -24,6 +24,10 @@ class PromptedModel:
     model: ChatModel
     template: PromptTemplate
 
+    def declared(self, given: Mapping[str, object]) -> dict[str, object]:
+        """Those of the variables that the template asks for: several templates share what one role is given."""
+        return {name: given[name] for name in self.template.head.variables}
+
     async def answer(
         self,
         variables: Mapping[str, object],

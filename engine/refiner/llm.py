@@ -10,8 +10,9 @@ from engine.judges.protocol import Case
 from engine.language.text import sentences
 from engine.models.ledger import Ledger
 from engine.models.prompted_model import PromptedModel
+from engine.prompts import dialogue
 from engine.rules import RuleBook
-from engine.types import Basis, Decision, Draft, Role, Verdict
+from engine.types import Basis, Decision, Draft, Verdict
 
 
 class RefinedOutput(BaseModel):
@@ -47,14 +48,8 @@ class LlmRefiner:
                     "condition": case.condition,
                 },
                 "rules": [rule.model_dump() for rule in self.rules.rules],
-                "sources": [
-                    {"id": one.id, "title": one.title, "text": one.text, "notes": one.notes_for_agent()}
-                    for one in case.sources
-                ],
-                "earlier": [
-                    {"who": "person" if one.role is Role.USER else "assistant", "text": one.content}
-                    for one in case.earlier[-4:]
-                ],
+                "sources": [one.for_prompt() for one in case.sources],
+                "earlier": dialogue(case.earlier[-4:]),
                 "message": case.message,
                 "sentences": list(sentences(case.draft.reply)),
                 "objections": [

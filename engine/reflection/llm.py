@@ -10,10 +10,11 @@ from engine.agent.passages import PassageRanking
 from engine.knowledge.source import Source
 from engine.models.ledger import Ledger
 from engine.models.prompted_model import PromptedModel
+from engine.prompts import dialogue
 from engine.reflection.protocol import SPARED, Grades, NeedReflection
 from engine.retrieval.questions import split
 from engine.settings import AssistantSettings
-from engine.types import Draft, Message, Role
+from engine.types import Draft, Message
 
 NEED_GIVEN = frozenset({"assistant", "earlier", "message"})
 RELEVANCE_GIVEN = frozenset({"assistant", "sources", "message"})
@@ -65,10 +66,7 @@ class LlmNeed:
         if not await self.phrases.needed(message, earlier, assistant, ledger):
             return False
         ledger.leave(SPARED)
-        said = [
-            {"who": "person" if one.role is Role.USER else "assistant", "text": one.content}
-            for one in earlier[-EARLIER:]
-        ]
+        said = dialogue(earlier[-EARLIER:])
         variables = {"assistant": {"condition": self.condition}, "earlier": said, "message": message}
         return (await self.prompted.answer(variables, NeedOutput, ledger)).search
 

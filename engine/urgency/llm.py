@@ -9,7 +9,8 @@ from pydantic import BaseModel, ConfigDict
 from engine.exceptions import ModelError
 from engine.models.ledger import Ledger
 from engine.models.prompted_model import PromptedModel
-from engine.types import Kind, LayerResult, Message, Role, UrgencyLevel
+from engine.prompts import dialogue
+from engine.types import Kind, LayerResult, Message, UrgencyLevel
 
 
 class UrgencyOutput(BaseModel):
@@ -39,13 +40,7 @@ class LlmUrgency:
         """One call to the small model."""
         try:
             output = await self.prompted.answer(
-                {
-                    "earlier": [
-                        {"who": "person" if one.role is Role.USER else "assistant", "text": one.content}
-                        for one in earlier[-self.earlier_messages :]
-                    ],
-                    "message": message,
-                },
+                {"earlier": dialogue(earlier[-self.earlier_messages :]), "message": message},
                 UrgencyOutput,
                 ledger,
             )
