@@ -52,7 +52,7 @@ async def visit(chromium: Browser, served: Served) -> AsyncIterator[Visiting]:
         async def visiting(address: str = "", **options: Any) -> Visitor:
             context = await chromium.new_context(**{"locale": "en-GB", "reduced_motion": "reduce", **options})
             closing.push_async_callback(context.close)
-            context.set_default_timeout(10_000)
+            context.set_default_timeout(60_000)
             one = Visitor(context=context, page=await context.new_page(), address=address or served.address)
             people.append(one)
             return one

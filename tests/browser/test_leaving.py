@@ -25,7 +25,7 @@ async def profile(folder: Path, served: Served, *, script: bool = True) -> Async
         context: BrowserContext = await playwright.chromium.launch_persistent_context(
             str(folder), executable_path=chromium_path(), args=list(ARGS), java_script_enabled=script, locale="en-GB"
         )
-        context.set_default_timeout(10_000)
+        context.set_default_timeout(60_000)
         page = context.pages[0] if context.pages else await context.new_page()
         await context.route(f"{EXIT}**", lambda one: one.fulfill(body="<h1>elsewhere</h1>", content_type="text/html"))
         yield Visitor(context=context, page=page, address=served.address)
