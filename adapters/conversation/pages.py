@@ -187,7 +187,7 @@ class Pages:
     async def crisis(self, state: ChatState, incoming: Incoming) -> Outgoings:
         """The contacts, at any time."""
         below = self.people_below(state, self.texts(state).people.lead)
-        text = "\n\n".join(filter(None, (self.referral(state).full(), below)))
+        text = "\n\n".join(filter(None, (self.referral(state).full(wanted=True), below)))
         yield Outgoing(text=text, referral=True, private=True, state=state)
 
     async def country(self, state: ChatState, incoming: Incoming) -> Outgoings:
