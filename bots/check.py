@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from adapters.console_adapter.texts import load_console_texts
+from adapters.conversation.protocol import load_protocol
 from adapters.conversation.texts import load_languages
 from adapters.feedback.questions import read_questions
 from adapters.moderation.texts import load_moderation_texts
@@ -231,6 +232,10 @@ def _around(running: Application) -> Iterator[Finding]:
     folder = running.settings.config_folder
     found = _tried(lambda: load_languages(folder / "chat", running.settings.crisis.language))
     yield from found
+    if not found:
+        yield from _tried(
+            lambda: load_protocol(folder, load_languages(folder / "chat", running.settings.crisis.language))
+        )
     yield from _tried(lambda: load_console_texts(folder / "console", running.settings.crisis.language))
     if not running.settings.web.enabled or found:
         return

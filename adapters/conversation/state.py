@@ -38,7 +38,8 @@ class ChatState:
     number; `answers`: the last few.
     `since_asked`: answers since feedback was asked for; `asked`: the questions of feedback they were asked, each once and
     for as long as the chat lasts; `since_referral`: answers since help was shown, if ever. `told_quoting`: they know
-    that today's answers are quotations only.
+    that today's answers are quotations only. `noticed` and `noticed_whole`: minutes since 1970 of the last notice that this
+    is a program, and of the last whole one; `since_noticed`: answers since.
     """
 
     conversation: Conversation
@@ -53,6 +54,9 @@ class ChatState:
     asked: tuple[str, ...] = ()
     since_referral: int | None = None
     told_quoting: bool = False
+    noticed: int | None = None
+    noticed_whole: int | None = None
+    since_noticed: int = 0
 
     @property
     def spoken(self) -> str | None:
@@ -88,6 +92,7 @@ class ChatState:
             answers=(*self.answers, this)[-KEPT_ANSWERS:],
             since_asked=self.since_asked + 1,
             since_referral=0 if referred else since,
+            since_noticed=self.since_noticed + 1,
         )
 
     def to_json(self) -> bytes:
@@ -98,6 +103,7 @@ class ChatState:
             "answers": [asdict(one) for one in self.answers],
             "asked": self.asked,
             "waiting_topic": self.waiting_topic,
+            **{name: getattr(self, name) for name in _NOTICED},
             **{name: getattr(self, name) for name in _PLAIN},
         }
         return json.dumps(kept, ensure_ascii=False, separators=(",", ":")).encode(errors="surrogatepass")
@@ -115,6 +121,7 @@ class ChatState:
             answers=tuple(Answered(**{**one, "sources": tuple(one["sources"])}) for one in kept["answers"]),
             asked=tuple(kept.get("asked", ())),  # chats of earlier versions do not say
             waiting_topic=kept.get("waiting_topic", ""),
+            **{name: kept[name] for name in _NOTICED if name in kept},
             **{name: kept[name] for name in _PLAIN},
         )
 
@@ -129,3 +136,4 @@ _PLAIN = (
     "since_referral",
     "told_quoting",
 )
+_NOTICED = ("noticed", "noticed_whole", "since_noticed")

@@ -26,6 +26,7 @@ COMMANDS = (
     "language",
     "privacy",
     "whocanread",
+    "protocol",
     "feedback",
     "forget",
     "stop",
@@ -58,6 +59,7 @@ _PUT_IN: Mapping[str, frozenset[str]] = {
     "privacy.feedback": frozenset({"sinks"}),
     "privacy.logs": frozenset({"level"}),
     "sinks.webhook": frozenset({"host"}),
+    "notices.again": frozenset({"emergency"}),
 }
 
 
@@ -133,6 +135,14 @@ class SinkTexts(Strict):
     webhook: str
 
 
+class NoticeTexts(Strict):
+    """That this is a program, beside the welcome: one line, the whole again, and for whom it is not written."""
+
+    still: str
+    again: str
+    adults: str
+
+
 class ChatTexts(Strict):
     """All of one language. Braces name what is put in."""
 
@@ -190,6 +200,7 @@ class ChatTexts(Strict):
     whocanread: WhoCanReadTexts
     privacy: PrivacyTexts
     sinks: SinkTexts
+    notices: NoticeTexts
 
     @model_validator(mode="after")
     def _whole(self) -> ChatTexts:
