@@ -10,7 +10,7 @@ from adapters.conversation.notices import Notice, Notices
 from adapters.conversation.origin import origin
 from adapters.conversation.outgoing import Button, Outgoing, Outgoings, Rows
 from adapters.conversation.privacy import ModeratorNotices, Platform, PrivacyFacts, what_is_kept, who_can_read
-from adapters.conversation.protocol import PublishedProtocol, Section
+from adapters.conversation.protocol import ProtocolSection, PublishedProtocol
 from adapters.conversation.state import Answered, ChatState
 from adapters.conversation.texts import ChatTexts, Languages
 from adapters.conversation.topics import Topics
@@ -233,7 +233,7 @@ class Pages:
 
     def protocol_sections(
         self, protocol: PublishedProtocol, language: str | None, referral: Referral
-    ) -> Sequence[Section]:
+    ) -> Sequence[ProtocolSection]:
         """The protocol for somebody who is shown this referral's contacts, with the notices' versions in their language."""
         spoken = language or self.languages.default
         versions = ", ".join(self.notices.version(one, spoken, self.languages) for one in Notice)

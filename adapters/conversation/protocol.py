@@ -129,7 +129,7 @@ class ProtocolFacts:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Section:
+class ProtocolSection:
     """A heading and what stands below it, one line each."""
 
     heading: str
@@ -149,15 +149,15 @@ class PublishedProtocol:
         """The texts in a language."""
         return self.texts.get(language or "") or self.texts[self.languages.default]
 
-    def sections(self, language: str | None, referral: Referral, country: str, versions: str) -> list[Section]:
+    def sections(self, language: str | None, referral: Referral, country: str, versions: str) -> list[ProtocolSection]:
         """All of it. `country`: the name of the country whose contacts `referral` holds; `versions`: those of the notices."""
         said = self.said(language)
         return [
-            Section(heading=said.recognised, lines=tuple(self._recognised(said))),
-            Section(heading=said.shown, lines=tuple(self._shown(said, referral, country))),
-            Section(heading=said.not_done, lines=tuple(self._not_done(said))),
-            Section(heading=said.how_well, lines=tuple(self._how_well(said))),
-            Section(heading=said.counted, lines=(said.referrals, said.notices.format(versions=versions))),
+            ProtocolSection(heading=said.recognised, lines=tuple(self._recognised(said))),
+            ProtocolSection(heading=said.shown, lines=tuple(self._shown(said, referral, country))),
+            ProtocolSection(heading=said.not_done, lines=tuple(self._not_done(said))),
+            ProtocolSection(heading=said.how_well, lines=tuple(self._how_well(said))),
+            ProtocolSection(heading=said.counted, lines=(said.referrals, said.notices.format(versions=versions))),
         ]
 
     def lead(self, language: str | None) -> str:

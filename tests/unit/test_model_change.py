@@ -35,7 +35,7 @@ def test_worse_is_what_leaves_the_interval_on_the_wrong_side(
 
 def test_the_same_configuration_passes_and_a_deaf_one_does_not(tmp_path: Path) -> None:
     """Twice the same settings change nothing and end with 0; where the after has a floor that hears no danger, the gate names
-    the figure and the settings that differ, and ends with 1. A file that is not there is one message."""
+    the figure and the settings that differ, and ends with 1; a file that is not there is one message."""
     messages = tmp_path / "messages.jsonl"
     urgent = [
         {"id": f"u{n}", "text": "i want to die tonight", "label": "urgent", "category": "x", "lang": "en"}
