@@ -187,6 +187,7 @@ def _files(running: Application) -> Iterator[Finding]:
     yield from _tried(lambda: running.lint_limits)
     yield from _tried(lambda: running.synonyms)
     yield from _tried(lambda: running.phrases)
+    yield from _tried(lambda: running.human_claims)
     yield from _tried(lambda: running.urgency_floor)
     yield from _tried(lambda: running.urgency_classifier)
     yield from _tried(lambda: read_questions(folder / "feedback.yaml"))
