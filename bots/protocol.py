@@ -37,7 +37,6 @@ def _facts(application: Application, languages: Languages) -> ProtocolFacts:
         dangers=len(dangers.entries),
         eating=EATING in dangers.entries,
         countries=len(application.referrals.countries),
-        crisis_notes=settings.discord.crisis_notes,
         adults_only=settings.notices.adults_only,
     )
 

@@ -227,7 +227,7 @@ class Pages:
             return
         parts = [self.protocol.lead(state.spoken)]
         for one in self.protocol_sections(self.protocol, state.spoken, self.referral(state)):
-            parts.append("\n".join((one.heading, *(f"- {line}" for line in one.lines))))
+            parts.append(f"{one.heading}\n{one.listed}")
         title = self.protocol.said(state.spoken).title
         yield Outgoing(text="\n\n".join((title, *parts)), title=title, private=True, state=state)
 

@@ -135,6 +135,11 @@ class ProtocolSection:
     heading: str
     lines: tuple[str, ...]
 
+    @property
+    def listed(self) -> str:
+        """The lines as a list."""
+        return "\n".join(f"- {line}" for line in self.lines)
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PublishedProtocol:
