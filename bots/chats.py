@@ -291,8 +291,13 @@ class Chats(Parts):
     @cached_property
     def notices(self) -> Notices:
         """When people are told that they write to a program."""
-        adults_only = self.application.settings.notices.adults_only
-        return Notices(now=self.clock, counts=self.monthly, adults_only=adults_only)
+        service = self.application.service
+        return Notices(
+            now=self.clock,
+            counts=self.monthly,
+            asked={code: service.here(code).answers.get("person", "") for code in self.languages.texts},
+            adults_only=self.application.settings.notices.adults_only,
+        )
 
     @cached_property
     def protocol(self) -> PublishedProtocol:

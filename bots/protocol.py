@@ -10,7 +10,7 @@ from adapters import weeks
 from adapters.conversation.protocol import ProtocolFacts, PublishedProtocol, load_protocol
 from adapters.conversation.texts import Languages
 from bots.compose import Application, kb_folder
-from engine import DANGERS_FILE, read_dangers
+from engine import DANGERS_FILE
 
 EATING = "eating_disorder"
 """The entry of the table of dangers that the protocol names."""
@@ -24,8 +24,8 @@ def published_protocol(application: Application, languages: Languages) -> Publis
 
 def _facts(application: Application, languages: Languages) -> ProtocolFacts:
     settings, floor = application.settings, application.urgency_floor
-    default = application.assistant_settings(settings.assistant)
-    dangers, _ = read_dangers(kb_folder(application))
+    default = application.engine.assistants[application.engine.default]
+    dangers = default.knowledge.dangers
     return ProtocolFacts(
         version=_version(application),
         as_of=weeks.today(),
@@ -33,7 +33,7 @@ def _facts(application: Application, languages: Languages) -> ProtocolFacts:
         languages=len(languages.texts),
         reviewed=floor.reviewed,
         provider=application.provider,
-        seconds=default.limits.urgency_seconds,
+        seconds=default.settings.limits.urgency_seconds,
         dangers=len(dangers.entries),
         eating=EATING in dangers.entries,
         countries=len(application.referrals.countries),

@@ -34,12 +34,14 @@ class Notices:
     """When a chat is told that it is with a program. It is told with answers only: nobody is written to for it.
 
     `now`: seconds since 1970. `first`: the words of the first notice by language, where they are not those of the chat's
-    welcome. `adults_only`: the operator says that the service is not written for people under 18.
+    welcome; `asked`: those that answer whoever asks, beside the line. `adults_only`: the operator says that the service is
+    not written for people under 18.
     """
 
     now: Callable[[], float] = field(default_factory=WallClock)
     counts: MonthlyCounts = field(default_factory=MonthlyCounts)
     first: Mapping[str, str] = field(default_factory=dict)
+    asked: Mapping[str, str] = field(default_factory=dict)
     adults_only: bool = False
 
     def due(self, state: ChatState) -> Notice | None:
@@ -71,10 +73,12 @@ class Notices:
         return f"{notice} {code} {hashlib.sha256(words.encode()).hexdigest()[:8]}"
 
     def words(self, notice: Notice, code: str, said: ChatTexts) -> str:
-        """The words of a notice as they stand in the texts; what is asked for is answered from `config/service`."""
+        """The words of a notice as they stand in the texts."""
         own = said.notices
-        if notice in {Notice.STILL, Notice.ASKED}:
+        if notice is Notice.STILL:
             return own.still
+        if notice is Notice.ASKED:
+            return f"{own.still}\n{self.asked.get(code, '')}"
         words = own.again if notice is Notice.AGAIN else self.first.get(code, said.welcome)
         return f"{words}\n{own.adults}" if self.adults_only else words
 
