@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from adapters import weeks
@@ -33,10 +34,15 @@ def web(chats: Chats) -> WebBot:
         ) from error
     settings = chats.application.settings
     sessions = settings.sessions
+    languages = load_web_texts(settings.config_folder / "web", chats.languages)
+    chat = chats.chat(Platform(id="web", name="CAFI", carrier="web"))
+    # The page shows its own first notice, above the button that begins.
+    notices = replace(chats.notices, first={code: one.notice for code, one in languages.texts.items()})
+    pages = replace(chat.pages, notices=notices)
     return WebBot(
         settings=settings.web,
-        languages=load_web_texts(settings.config_folder / "web", chats.languages),
-        chat=chats.chat(Platform(id="web", name="CAFI", carrier="web")),
+        languages=languages,
+        chat=replace(chat, pages=pages, turns=replace(chat.turns, pages=pages)),
         store=chats.store,
         limits=chats.limits(),
         slow_after=sessions.slow_after_seconds,
