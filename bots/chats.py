@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 from sqlalchemy import Connection, func, select
 
+from adapters.alerts.alerts import Alerts
 from adapters.conversation.chat import Chat
 from adapters.conversation.daily_budget import DailyBudget
 from adapters.conversation.feedback_port import FeedbackPort
@@ -22,7 +23,9 @@ from adapters.conversation.reader import Reader
 from adapters.conversation.texts import Languages, load_languages
 from adapters.conversation.turns import Turns
 from adapters.delivery.limits import ChatLimits
+from adapters.delivery.queue_age import QueueAge
 from adapters.delivery.store import ChatStore
+from adapters.editorial.shelf import Shelf
 from adapters.feedback.desk import FeedbackDesk
 from adapters.feedback.events import AllowList
 from adapters.feedback.questions import Questions, read_questions
@@ -36,6 +39,7 @@ from adapters.storage.pseudonyms import Naming
 from adapters.storage.referral_counts import ReferralCounts
 from adapters.storage.seal import Keyring, Secret
 from adapters.storage.tables import inbox, reviews
+from adapters.storage.unanswered_counts import UnansweredCounts
 from adapters.storage.urgent_counts import UrgentCounts
 from adapters.storage.vault import Vault
 from bots.compose import Application
@@ -46,6 +50,7 @@ from engine import ConfigurationError
 if TYPE_CHECKING:
     from adapters.delivery.job_queue import JobQueue
     from adapters.storage.schema_version import Migrated
+    from bots.alerts import Watch
 
 _log = logging.getLogger("cafi.run")
 
@@ -254,7 +259,13 @@ class Chats(Parts):
 
     def pages(self, platform: Platform) -> Pages:
         """What people of a platform can look at."""
-        return Pages(engine=self.application.engine, languages=self.languages, platform=platform, facts=self.facts)
+        return Pages(
+            engine=self.application.engine,
+            languages=self.languages,
+            platform=platform,
+            facts=self.facts,
+            review_days=self.application.settings.sources.review_days,
+        )
 
     def turns(self, pages: Pages) -> Turns:
         """The turns of a platform; what they count, read and ask of models is one sum for all platforms."""
@@ -263,6 +274,7 @@ class Chats(Parts):
             spending=self.spending,
             feedback=self.feedback,
             counts=self.counts,
+            unanswered=self.unanswered,
             reader=self.reader,
             places=self.application.places,
         )
@@ -271,6 +283,39 @@ class Chats(Parts):
     def counts(self) -> UrgentCounts:
         """How often the referral was shown."""
         return UrgentCounts()
+
+    @cached_property
+    def queue_age(self) -> QueueAge:
+        """How many messages wait, and how long the oldest does."""
+        return QueueAge(database=self.database)
+
+    @cached_property
+    def alerts(self) -> Alerts:
+        """What wakes the operator."""
+        from bots.alerts import alerts
+
+        return alerts(self)
+
+    @cached_property
+    def watch(self) -> Watch:
+        """What looks for trouble once a minute."""
+        from bots.alerts import Watch
+
+        return Watch(chats=self)
+
+    @cached_property
+    def shelf(self) -> Shelf:
+        """The sources of all assistants as files."""
+        running = self.application
+        return Shelf(
+            folders={name: running.assistant_settings(name).knowledge_base for name in running.settings.assistants},
+            review_days=running.settings.sources.review_days,
+        )
+
+    @cached_property
+    def unanswered(self) -> UnansweredCounts:
+        """On which topics nothing was found."""
+        return UnansweredCounts()
 
     @cached_property
     def reader(self) -> Reader:
@@ -320,16 +365,21 @@ class Chats(Parts):
     async def sweep(self) -> None:
         """Erase what has expired, in copies from before a migration too, and save what was counted; raises StorageError."""
         from adapters.storage.snapshot import erase_expired
+        from bots.editorial import audit, desk, staff
 
         await self.store.sweep(self.facts.asked_days)
+        log = audit(self)
+        for one in (staff(self), desk(self, log).proposals, log):
+            await one.sweep()
         await self.count()
         file = database_file(self.application.settings)
         if file is not None:
             await asyncio.to_thread(erase_expired, file, self.clock() - 3600 * self.store.idle_hours)
 
     async def count(self) -> None:
-        """Save how often the referral was shown; raises StorageError."""
+        """Save how often the referral was shown, and on which topics nothing was found; raises StorageError."""
         await ReferralCounts(database=self.database).save(self.counts)
+        await self.unanswered.save(self.database)
 
 
 def _anything_waits(connection: Connection) -> bool:

@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from adapters import weeks
 from adapters.conversation.privacy import Platform
 from adapters.storage.referral_counts import ReferralCounts
 from bots.chats import Chats
+from bots.editorial import audit, desk, staff
+from bots.overview import overview
 from engine import ConfigurationError
 
 if TYPE_CHECKING:
-    from adapters.feedback.questions import Questions
     from adapters.web_adapter.adapter import WebBot
-    from adapters.web_adapter.operator_pages import Figure
 
 
 def web(chats: Chats) -> WebBot:
     """The web page; raises ConfigurationError."""
     try:
         from adapters.web_adapter.adapter import WebBot
+        from adapters.web_adapter.operator_texts import load_operator_texts
         from adapters.web_adapter.texts import load_web_texts
     except ImportError as error:
         raise ConfigurationError(
@@ -36,40 +35,10 @@ def web(chats: Chats) -> WebBot:
         store=chats.store,
         limits=chats.limits(),
         slow_after=sessions.slow_after_seconds,
-        problems=lambda: _problems(chats),
-        figures=None if chats.feedback is None else lambda: _figures(chats),
+        staff=staff(chats),
+        desk=desk(chats, audit(chats)),
+        operator_texts=load_operator_texts(settings.config_folder / "operator", chats.languages),
+        overview=lambda: overview(chats),
         endpoints=chats.application.endpoint_figures,
         referrals=lambda: ReferralCounts(database=chats.database).ended(weeks.today()),
     )
-
-
-async def _problems(chats: Chats) -> Sequence[str]:
-    """What `cafi check` would say of the configuration that runs, without reading the settings anew."""
-    from bots.check import findings_of
-
-    return await asyncio.to_thread(lambda: [f"{one.level}: {one.text}" for one in findings_of(chats.application)])
-
-
-async def _figures(chats: Chats) -> Sequence[Figure]:
-    """What feedback tells, of weeks that have ended: who watched a running one would see each answer come in."""
-    return await asyncio.to_thread(_told, chats.application.settings.storage.url, chats.questions)
-
-
-def _told(url: str, questions: Questions) -> list[Figure]:
-    from adapters.feedback.figures import figures
-    from adapters.feedback.tallies import Selection, read_tallies
-    from adapters.web_adapter.operator_pages import Figure, FigureRow
-    from adapters.weeks import today
-    from bots.feedback_table import option_names
-
-    selection = Selection.of(today(), weeks=None, platform=None)
-    found = figures(read_tallies(url), questions, selection)
-    return [
-        Figure(
-            title=one.question.text.en,
-            rows=tuple(
-                FigureRow(name=option_names(one, share), count=share.chosen, of=share.answers) for share in one.options
-            ),
-        )
-        for one in found.questions
-    ]

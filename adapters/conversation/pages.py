@@ -12,7 +12,8 @@ from adapters.conversation.privacy import ModeratorNotices, Platform, PrivacyFac
 from adapters.conversation.state import Answered, ChatState
 from adapters.conversation.texts import ChatTexts, Languages
 from adapters.conversation.topics import Topics
-from engine import Assistant, Engine, Referral, Referrals, Role
+from adapters.weeks import today
+from engine import Assistant, Engine, Referral, Referrals, Role, SignOff, Source, Turn
 
 COUNTRIES_A_PAGE = 20
 """With the two buttons below them they are no more than Discord shows."""
@@ -20,11 +21,18 @@ RATHER_NOT = "none"
 """What a button carries for somebody who would rather not say where they are."""
 
 
+def is_overdue(source: Source, days: int) -> bool:
+    """Whether a source was signed off, and that counts no longer."""
+    signed = SignOff.read(source.reviewed)
+    return signed is not None and signed.overdue(today(), days)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Pages:
     """Everything that can be looked at. Each page leaves the conversation as it is.
 
-    `moderators`: what is told of moderators who may read along at the moment.
+    `moderators`: what is told of moderators who may read along at the moment. `review_days`: how long a source's review
+    counts; None where nothing is said of it.
     """
 
     engine: Engine
@@ -32,6 +40,15 @@ class Pages:
     platform: Platform
     facts: PrivacyFacts
     moderators: ModeratorNotices | None = None
+    review_days: int | None = None
+
+    def review_due(self, turn: Turn) -> bool:
+        """Whether an answer comes from a source that is past its review date."""
+        assistant = self.engine.assistants.get(turn.conversation.assistant)
+        if self.review_days is None or assistant is None or not turn.reply.citations:
+            return False
+        cited = assistant.speaking(turn.language).knowledge.pick(turn.reply.citations)
+        return any(is_overdue(one, self.review_days) for one in cited)
 
     @property
     def browsed(self) -> Topics:

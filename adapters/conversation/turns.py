@@ -21,10 +21,14 @@ from adapters.conversation.reader import Reader
 from adapters.conversation.state import ChatState
 from adapters.conversation.texts import ChatTexts
 from adapters.conversation.topics import NAMING, TappedQuestion, section_button
+from adapters.storage.unanswered_counts import UnansweredCounts
 from adapters.storage.urgent_counts import UrgentCounts
 from engine import Basis, DangerAnswer, Help, Medium, Outcome, Referral, Turn, Urgency, UrgencyLevel, Wish
 
 WISHES = {"simpler": Wish.SIMPLER, "shorter": Wish.SHORTER, "example": Wish.EXAMPLE, "more": Wish.MORE}
+
+LEAST_WORDS = 3
+"""Of a question that nothing was found on: fewer are a greeting, or thanks."""
 
 Ask: TypeAlias = Callable[[bool], Awaitable[Turn]]
 """Asks the engine for a turn; with True, of the built-in agents alone."""
@@ -34,14 +38,16 @@ Ask: TypeAlias = Callable[[bool], Awaitable[Turn]]
 class Turns:
     """Answers. At the day's limit of spending, by quotation.
 
-    `counts` holds no more than weeks and platforms; `reader` reads what people write, for all platforms; `places` are
-    those of turns with a language model, given in the order of asking, None for no bound.
+    `counts` holds no more than weeks and platforms, `unanswered` no more than weeks and topics of ours; `reader` reads what
+    people write, for all platforms; `places` are those of turns with a language model, given in the order of asking, None
+    for no bound.
     """
 
     pages: Pages
     spending: DailyBudget = field(default_factory=DailyBudget)
     feedback: FeedbackPort | None = None
     counts: UrgentCounts = field(default_factory=UrgentCounts)
+    unanswered: UnansweredCounts = field(default_factory=UnansweredCounts)
     reader: Reader = field(default_factory=Reader)
     places: asyncio.Semaphore | None = None
 
@@ -94,6 +100,9 @@ class Turns:
                 live=live,
                 referral=self.pages.referral(state, message),
             )
+        if wish is Wish.ANSWER and found_nothing(turn, message):
+            topics = self.pages.engine.stakes.topics(message)
+            self.unanswered.add(turn.conversation.assistant, topics[0] if topics else "")
         return self._counted(turn)
 
     async def tapped(self, state: ChatState, question: TappedQuestion, live: Callable[[str, str], str]) -> Turn:
@@ -191,8 +200,9 @@ class Turns:
             return
         told = quoting and turn.review.outcome is not Outcome.FIXED
         state = replace(state, told_quoting=quoting and (told or before.told_quoting))
+        text = _with_notes(turn.reply.text, incoming, said, quoting=told and not before.told_quoting)
         answer = Outgoing(
-            text=_with_notes(turn.reply.text, incoming, said, quoting=told and not before.told_quoting),
+            text=f"{text}\n\n{said.review_due}" if self.pages.review_due(turn) else text,
             pictures=tuple(_picture(one, said) for one in turn.reply.media),
             buttons=check_buttons(referral)
             if turn.help is Help.QUESTION
@@ -236,6 +246,14 @@ class Turns:
         if self.feedback is not None and not turn.is_private:
             rows.append((button("thumb", labels.helpful, "yes"), button("thumb", labels.unhelpful, "no")))
         return (*offered, *rows)
+
+
+def found_nothing(turn: Turn, message: str) -> bool:
+    """Whether nothing was found on a question; where danger was told, or in a word or two, it is not asked."""
+    if turn.is_private or turn.service or turn.reply.citations or turn.review.outcome is Outcome.FIXED:
+        return False
+    asked = len(message.split()) >= LEAST_WORDS and not turn.sources_in_context
+    return turn.lost or (asked and turn.reply.basis is Basis.NONE and not turn.offers)
 
 
 def offer_buttons(said: ChatTexts, turn: Turn) -> Rows:

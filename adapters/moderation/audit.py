@@ -1,4 +1,5 @@
-"""What moderators did: hour, action, pseudonym, kind of target, and what was posted, sealed. No member, no channel."""
+"""What moderators and the operator's people did: hour, action, pseudonym, kind of target, and, sealed, what was posted or which
+source was changed. No member of a community, no channel."""
 
 from __future__ import annotations
 
@@ -47,6 +48,18 @@ class Action(StrEnum):
     POLL_DRAFT = "poll-draft"
     POLL_DROP = "poll-drop"
     POLL = "poll"
+    # In the operator's page.
+    SIGN_IN = "sign-in"
+    SIGN_OUT = "sign-out"
+    INVITE = "invite"
+    REMOVE_MEMBER = "remove-member"
+    PROPOSE = "propose"
+    APPROVE_CHANGE = "approve-change"
+    SIGN_OFF = "sign-off"
+    REFUSE_CHANGE = "refuse-change"
+    WITHDRAW_CHANGE = "withdraw-change"
+    RESTORE = "restore"
+    EXPORT = "export"
 
 
 class Target(StrEnum):
@@ -58,6 +71,8 @@ class Target(StrEnum):
     TOPIC = "topic"
     INFO_POST = "info post"
     POLL = "poll"
+    MEMBER = "member"
+    FIGURES = "figures"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
