@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from adapters import weeks
 from adapters.editorial.desk import CheckedText, CheckRemark, EditorialDesk
 from adapters.editorial.history import VersionHistory
 from adapters.editorial.proposals import Proposals
@@ -16,6 +17,8 @@ from engine import KnowledgeBase
 if TYPE_CHECKING:
     from bots.chats import Chats
     from bots.compose import Application
+    from kb_tools.lint.draft_lint import DraftLint
+    from kb_tools.lint.finding import LintFinding
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,30 +27,36 @@ class KnowledgeLinter:
 
     application: Application
 
-    def check(self, base: KnowledgeBase, place: TextPlace, text: str) -> CheckedText:
-        """Check a text that is to stand in a place."""
-        from datetime import date
-
-        from kb_tools.lint.draft_lint import lint_draft
+    def check(self, base: KnowledgeBase, place: TextPlace, before: str, text: str) -> CheckedText:
+        """Check a text that is to stand in a place; what is wrong with the one that stands there refuses no other."""
         from kb_tools.lint.finding import Severity
 
-        limits = self.application.lint_limits
-        found = lint_draft(base, place.source, place.language, text, limits, date.today())
-        remarks = tuple(
+        found = self._lint(base, place, text)
+        known = {_said(one) for one in self._lint(base, place, before).findings} if before != text else set()
+        remarks = (
             CheckRemark(
-                error=one.severity is Severity.ERROR,
-                line=one.line,
-                text=" ".join(part for part in (one.key and f"{one.key}:", one.problem, one.remedy) if part),
+                error=one.severity is Severity.ERROR and _said(one) not in known, line=one.line, text=_said(one)
             )
             for one in found.findings
         )
-        return CheckedText(remarks=remarks, measure=found.measure, ease=found.ease)
+        in_order = sorted(remarks, key=lambda one: (not one.error, one.line))
+        return CheckedText(remarks=tuple(in_order), measure=found.measure, ease=found.ease)
+
+    def _lint(self, base: KnowledgeBase, place: TextPlace, text: str) -> DraftLint:
+        from kb_tools.lint.draft_lint import lint_draft
+
+        limits = self.application.lint_limits
+        return lint_draft(base, place.source, place.language, text, limits, weeks.today())
 
     def stamped(self, base: KnowledgeBase, place: TextPlace, text: str) -> str:
         """A translation that is said to fit its original as that is now."""
         from kb_tools.translation_stamps import stamped
 
         return stamped(text, base.sources[place.source])
+
+
+def _said(one: LintFinding) -> str:
+    return " ".join(part for part in (one.key and f"{one.key}:", one.problem, one.remedy) if part)
 
 
 def staff(chats: Chats) -> Staff:

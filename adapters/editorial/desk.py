@@ -50,8 +50,8 @@ class CheckedText:
 class TextLinter(Protocol):
     """The linter, as the composition root gives it: adapters do not import the authors' tools."""
 
-    def check(self, base: KnowledgeBase, place: TextPlace, text: str) -> CheckedText:
-        """Check a text that is to stand in a place."""
+    def check(self, base: KnowledgeBase, place: TextPlace, before: str, text: str) -> CheckedText:
+        """Check a text that is to stand in a place; what is wrong with the one that stands there refuses no other."""
         ...
 
     def stamped(self, base: KnowledgeBase, place: TextPlace, text: str) -> str:
@@ -117,9 +117,10 @@ class EditorialDesk:
 
     def _checked(self, place: TextPlace, text: str) -> CheckedText:
         base = self.shelf.base(place.assistant)
-        if base is None or self.shelf.file(place) is None:
+        before = self.shelf.text(place)
+        if base is None or before is None:
             raise ChangeRefused(Refusal.GONE)
-        return self.linter.check(base, place, text)
+        return self.linter.check(base, place, before, text)
 
     async def propose(self, who: StaffMember, place: TextPlace, *, text: str, base: str, why: str) -> bytes:
         """Keep a change for somebody else to look at. `base`: the fingerprint of the text that was changed.

@@ -116,7 +116,7 @@ class EditorialPages:
         refusal: ChangeRefused | None = None,
     ) -> Response:
         now = plain_lines(self.desk.shelf.text(place) or "")
-        given: dict[str, Any] = {"place": place, "heading": title, "draft": draft, "base": base, "why": why}
+        given: dict[str, Any] = {"place": place, "heading": title, "draft": draft, "fingerprint": base, "why": why}
         given |= {"checked": refusal.checked if refusal is not None else checked}
         given |= {"refusal": None if refusal is None else str(refusal.why), "lines": differences(now, draft)}
         return self.door.page(visit, "operator_change.html", who, status=status, **given)
