@@ -334,6 +334,8 @@ class Chats(Parts):
         else:
             await self.prepare()
         await self.spending.load()
+        if self.keyring.former:
+            await self._renew()
         if self.feedback is not None:
             await self.application.closing.enter_async_context(self.forwarding)
 
@@ -361,6 +363,14 @@ class Chats(Parts):
         inbox_key = self.application.settings.sessions.inbox_key_file
         if not waits or read_inbox_key(inbox_key) is None:
             make_inbox_key(inbox_key)
+
+    async def _renew(self) -> None:
+        """Put what operators keep under the present secret, so that a former one can be given up; raises StorageError."""
+        from bots.editorial import audit, desk, staff
+
+        log = audit(self)
+        for one in (staff(self), desk(self, log).proposals, log):
+            await one.renew()
 
     async def sweep(self) -> None:
         """Erase what has expired, in copies from before a migration too, and save what was counted; raises StorageError."""

@@ -16,7 +16,7 @@ from adapters.editorial.proposals import Proposal, Proposals, ProposalState
 from adapters.editorial.shelf import Shelf, TextPlace, fingerprint
 from adapters.editorial.sign_off_line import signed_line, with_sign_off
 from adapters.editorial.staff import StaffMember, StaffRole
-from adapters.moderation.audit import Action, AuditLog, Target
+from adapters.moderation.audit import AuditLog, StaffAction, Target
 from engine import KnowledgeBase
 
 MOST_CHARACTERS = 18_000
@@ -146,7 +146,7 @@ class EditorialDesk:
         )
         if not kept:
             raise ChangeRefused(Refusal.MANY)
-        await self._noted(Action.PROPOSE, who, place)
+        await self._noted(StaffAction.PROPOSE, who, place)
         return kept
 
     async def approve(
@@ -180,21 +180,21 @@ class EditorialDesk:
                 await self._write(place, now, text, about)
             if not await self.proposals.settle(proposal, ProposalState.APPROVED, who.id):
                 raise ChangeRefused(Refusal.DECIDED)
-        await self._noted(Action.SIGN_OFF if signs_off else Action.APPROVE_CHANGE, who, place)
+        await self._noted(StaffAction.SIGN_OFF if signs_off else StaffAction.APPROVE_CHANGE, who, place)
         await self.changed(place.assistant)
 
     async def refuse(self, who: StaffMember, proposal: Proposal, answer: str) -> None:
         """Say no to a change; the editor reads why. Raises ChangeRefused."""
         self._may(who, StaffRole.REVIEWER)
         await self._settled(proposal, ProposalState.REFUSED, who, answer[:MOST_WHY])
-        await self._noted(Action.REFUSE_CHANGE, who, proposal.place)
+        await self._noted(StaffAction.REFUSE_CHANGE, who, proposal.place)
 
     async def withdraw(self, who: StaffMember, proposal: Proposal) -> None:
         """Take one's own change back. Raises ChangeRefused."""
         if proposal.proposer != who.id:
             raise ChangeRefused(Refusal.ROLE)
         await self._settled(proposal, ProposalState.WITHDRAWN, who, "")
-        await self._noted(Action.WITHDRAW_CHANGE, who, proposal.place)
+        await self._noted(StaffAction.WITHDRAW_CHANGE, who, proposal.place)
 
     async def restore(self, who: StaffMember, place: TextPlace, number: int) -> None:
         """Put a former version back at once: it was in place before, and a wrong sentence is not to wait for a second
@@ -211,7 +211,7 @@ class EditorialDesk:
                 number=0, day=self.today.isoformat(), how="restored", approved_by=who.signs_as, why=f"{number}"
             )
             await self._write(place, now, text, about)
-        await self._noted(Action.RESTORE, who, place)
+        await self._noted(StaffAction.RESTORE, who, place)
         await self.changed(place.assistant)
 
     def _may(self, who: StaffMember, role: StaffRole) -> None:
@@ -253,7 +253,7 @@ class EditorialDesk:
             _log.error("a source cannot be written: %s", error.strerror)
             raise ChangeRefused(Refusal.DISK) from error
 
-    async def _noted(self, action: Action, who: StaffMember, place: TextPlace) -> None:
+    async def _noted(self, action: StaffAction, who: StaffMember, place: TextPlace) -> None:
         self.audit.note(action, Target.SOURCE, who.id.hex(), str(place))
         await self.audit.save()
 

@@ -48,7 +48,11 @@ class Action(StrEnum):
     POLL_DRAFT = "poll-draft"
     POLL_DROP = "poll-drop"
     POLL = "poll"
-    # In the operator's page.
+
+
+class StaffAction(StrEnum):
+    """What can be done in the operator's pages, beside pausing."""
+
     SIGN_IN = "sign-in"
     SIGN_OUT = "sign-out"
     INVITE = "invite"
@@ -120,7 +124,7 @@ class AuditLog:
         """The same under every secret, the present one first."""
         return self.keyring.names("moderator", moderator.encode())
 
-    def note(self, action: Action, target: Target, moderator: str | None, posted: str = "") -> None:
+    def note(self, action: Action | StaffAction, target: Target, moderator: str | None, posted: str = "") -> None:
         """Take down an action of a moderator, None for nobody's; it is written by `save`."""
         who = NOBODY if moderator is None else self.pseudonym(moderator)
         hour = int(self.now() // 3600)

@@ -10,7 +10,7 @@ from typing import Any
 from starlette.responses import RedirectResponse, Response
 
 from adapters.editorial.staff import TOKEN_HOLDER, Staff, StaffMember, StaffRole
-from adapters.moderation.audit import Action, AuditLog, Target
+from adapters.moderation.audit import AuditLog, StaffAction, Target
 from adapters.web_adapter.address_limits import Buckets
 from adapters.web_adapter.operator_texts import OperatorTexts
 from adapters.web_adapter.website import RequestRefused, Site, Visit
@@ -151,7 +151,7 @@ class OperatorDoor:
     async def _entered(self, visit: Visit, cookie: str, whose: bytes) -> Response:
         if held := self._held(visit):  # whatever was there before opens nothing any more
             await self.staff.sign_out(held)
-        self.audit.note(Action.SIGN_IN, Target.MEMBER, whose.hex())
+        self.audit.note(StaffAction.SIGN_IN, Target.MEMBER, whose.hex())
         await self.audit.save()
         response = RedirectResponse("/operator", status_code=303)
         secure = "; Secure" if self.site.settings.secure else ""

@@ -11,7 +11,7 @@ from typing import Any
 from starlette.responses import RedirectResponse, Response
 
 from adapters.editorial.staff import StaffRole
-from adapters.moderation.audit import Action, Target
+from adapters.moderation.audit import Action, StaffAction, Target
 from adapters.web_adapter.operator_door import OperatorDoor, SignInNeeded
 from adapters.web_adapter.overview import Overviews, feedback_plots, health_plot, no_overview, panels
 from adapters.web_adapter.website import RequestRefused, Visit
@@ -84,7 +84,7 @@ class OperatorPages:
         rows += [("tokens", day, "", f"{tokens}") for day, tokens, _ in found.spent]
         rows += [("sources", "", state, f"{count}") for state, count in sorted(found.sources.items())]
         rows += [("contacts", "", state, f"{count}") for state, count in sorted(found.contacts.items())]
-        self.door.audit.note(Action.EXPORT, Target.FIGURES, who.id.hex())
+        self.door.audit.note(StaffAction.EXPORT, Target.FIGURES, who.id.hex())
         await self.door.audit.save()
         return as_csv(rows, "cafi-figures.csv")
 

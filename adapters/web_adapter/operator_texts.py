@@ -11,7 +11,7 @@ from adapters.conversation.texts import Languages
 from adapters.editorial.desk import Refusal
 from adapters.editorial.proposals import ProposalState
 from adapters.editorial.staff import StaffRole
-from adapters.moderation.audit import Action
+from adapters.moderation.audit import Action, StaffAction
 from adapters.texts import check_keys, read_texts
 from engine import Strict, check_braces
 
@@ -261,7 +261,7 @@ class OperatorTexts(Strict):
         check_keys("history.how", self.history.how, ("before", "approved", "restored"))
         check_keys("people.roles", self.people.roles, tuple(StaffRole))
         check_keys("people.role_about", self.people.role_about, tuple(StaffRole))
-        check_keys("log.actions", self.log.actions, tuple(Action))
+        check_keys("log.actions", self.log.actions, (*Action, *StaffAction))
         check_braces(self.model_dump(), _PUT_IN)
         return self
 

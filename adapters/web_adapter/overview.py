@@ -11,7 +11,7 @@ from typing import Any
 from markupsafe import Markup
 
 from adapters.web_adapter.operator_texts import OperatorTexts
-from adapters.web_adapter.plots import Bar, bar_plot
+from adapters.web_adapter.plots import PlotBar, bar_plot
 from engine import BreakerState, EndpointFigures
 
 TOOK, SLOW = (-1.0, 0.5, 1.0, 2.5, 5.0, 10.0, 20.0, 60.0, float("inf")), 20.0
@@ -95,18 +95,18 @@ def panels(found: Overview, said: OperatorTexts, **here: Any) -> list[Panel]:
     ]
 
 
-def _bars(name: str, title: str, bars: Sequence[Bar], none: str, about: str = "") -> Panel:
+def _bars(name: str, title: str, bars: Sequence[PlotBar], none: str, about: str = "") -> Panel:
     rows = tuple((one.name, one.words) for one in bars) or ((none, ""),)
     return Panel(id=name, title=title, plot=bar_plot(bars, title) if bars else None, rows=rows, about=about)
 
 
-def _counted(counts: Counter[str]) -> list[Bar]:
-    return [Bar(name=name, value=count) for name, count in sorted(counts.items())]
+def _counted(counts: Counter[str]) -> list[PlotBar]:
+    return [PlotBar(name=name, value=count) for name, count in sorted(counts.items())]
 
 
-def _named(counts: Counter[str], names: dict[str, str], *, warn: Sequence[str]) -> list[Bar]:
+def _named(counts: Counter[str], names: dict[str, str], *, warn: Sequence[str]) -> list[PlotBar]:
     return [
-        Bar(name=names[one], value=counts[one], kind="warn" if one in warn and counts[one] else "")
+        PlotBar(name=names[one], value=counts[one], kind="warn" if one in warn and counts[one] else "")
         for one in names
         if counts
     ]
@@ -115,7 +115,7 @@ def _named(counts: Counter[str], names: dict[str, str], *, warn: Sequence[str]) 
 def _queue(found: Overview, said: OperatorTexts) -> Panel:
     say = said.overview
     oldest = f"{found.oldest / 60:.0f} {say.minutes}" if found.waiting else "–"
-    bars = [Bar(name=f"−{len(found.recent) - at}", value=count) for at, count in enumerate(found.recent)]
+    bars = [PlotBar(name=f"−{len(found.recent) - at}", value=count) for at, count in enumerate(found.recent)]
     rows = ((say.waiting, f"{found.waiting}"), (say.oldest, oldest))
     return Panel(id="queue", title=say.queue, plot=bar_plot(bars, say.queue) if bars else None, rows=rows)
 
@@ -127,7 +127,9 @@ def _endpoints(found: Overview, said: OperatorTexts) -> Panel:
         closed = one.state is BreakerState.CLOSED and not one.exhausted
         state = say.exhausted if one.exhausted else say.states[one.state]
         calls = ", ".join(f"{name} {count}" for name, count in sorted(one.calls.items()))
-        bars.append(Bar(name=one.endpoint, value=sum(one.calls.values()), said=state, kind="" if closed else "warn"))
+        bars.append(
+            PlotBar(name=one.endpoint, value=sum(one.calls.values()), said=state, kind="" if closed else "warn")
+        )
         rows.append((one.endpoint, " · ".join(part for part in (state, calls) if part)))
     plot = bar_plot(bars, say.endpoints) if bars else None
     return Panel(id="endpoints", title=say.endpoints, plot=plot, rows=tuple(rows) or ((say.no_endpoints, ""),))
@@ -138,7 +140,7 @@ def _spending(found: Overview, said: OperatorTexts) -> Panel:
     by_cost = found.cost_a_day is not None
     limit = found.cost_a_day if by_cost else found.tokens_a_day
     bars = [
-        Bar(
+        PlotBar(
             name=day,
             value=cost if by_cost else tokens,
             said=f"{tokens:,} {say.tokens}, {cost:.4f}",
@@ -158,18 +160,18 @@ def _spending(found: Overview, said: OperatorTexts) -> Panel:
     return Panel(id="spending", title=say.spending, plot=plot, rows=rows)
 
 
-def _referrals(found: Overview, said: OperatorTexts) -> list[Bar]:
+def _referrals(found: Overview, said: OperatorTexts) -> list[PlotBar]:
     least = said.overview.at_least
     return [
-        Bar(name=f"{week}, {platform}", value=count, said=least.format(count=count))
+        PlotBar(name=f"{week}, {platform}", value=count, said=least.format(count=count))
         for week, platform, count in found.referrals
     ]
 
 
-def _unanswered(found: Overview, said: OperatorTexts) -> list[Bar]:
+def _unanswered(found: Overview, said: OperatorTexts) -> list[PlotBar]:
     say = said.overview
     return [
-        Bar(
+        PlotBar(
             name=f"{week}, {assistant}: {say.topics.get(topic, topic)}",
             value=count,
             said=say.at_least.format(count=count),
@@ -186,7 +188,7 @@ def feedback_plots(found: Overview, said: OperatorTexts) -> list[tuple[Figure, M
             one,
             bar_plot(
                 [
-                    Bar(
+                    PlotBar(
                         name=row.name,
                         value=row.count,
                         said=held if row.count is None else said.overview.of.format(count=row.count, of=row.of),
@@ -203,7 +205,9 @@ def feedback_plots(found: Overview, said: OperatorTexts) -> list[tuple[Figure, M
 def health_plot(times: Sequence[float], said: OperatorTexts) -> Markup:
     """The last answers by how long they took."""
     bars = [
-        Bar(name=f"≤ {most:g} s", value=sum(least < one <= most for one in times), kind="" if most <= SLOW else "warn")
+        PlotBar(
+            name=f"≤ {most:g} s", value=sum(least < one <= most for one in times), kind="" if most <= SLOW else "warn"
+        )
         for least, most in pairwise(TOOK)
     ]
     return bar_plot(bars, said.overview.answers_took)

@@ -13,7 +13,7 @@ NARROWEST = 6
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Bar:
+class PlotBar:
     """One value with its name; `value` None where it is held back. `kind` chooses a colour: usual, or `warn`."""
 
     name: str
@@ -27,7 +27,7 @@ class Bar:
         return self.said or ("–" if self.value is None else f"{self.value:,.0f}")
 
 
-def bar_plot(bars: Sequence[Bar], title: str, limit: float | None = None) -> Markup:
+def bar_plot(bars: Sequence[PlotBar], title: str, limit: float | None = None) -> Markup:
     """Upright bars; `limit` is drawn as a line. Its text alternative names every bar with its value."""
     top = max([one.value or 0.0 for one in bars] + [limit or 0.0]) or 1.0
     width = max(len(bars), NARROWEST) * STEP

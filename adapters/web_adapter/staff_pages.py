@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from starlette.responses import RedirectResponse, Response
 
 from adapters.editorial.staff import MOST_NAME, StaffMember, StaffRole
-from adapters.moderation.audit import Action, Target
+from adapters.moderation.audit import StaffAction, Target
 from adapters.web_adapter.guard import own_origin
 from adapters.web_adapter.operator_door import OperatorDoor
 from adapters.web_adapter.operator_pages import as_csv
@@ -35,13 +35,13 @@ class StaffPages:
             if not name or fields.get("role") not in set(StaffRole):
                 raise RequestRefused(400)
             token = await self.door.staff.invite(name, StaffRole(fields["role"]), profession)
-            await self._noted(Action.INVITE, who)
+            await self._noted(StaffAction.INVITE, who)
             request = visit.request
             origin = own_origin(self.door.site.settings, request.headers, str(request.scope["scheme"]))
             return await self._people(visit, who, name=name, link=f"{origin}/operator/link/{token}")
         if fields.get("do") == "remove":
             await self.door.staff.remove(read_id(fields.get("member", "")))
-            await self._noted(Action.REMOVE_MEMBER, who)
+            await self._noted(StaffAction.REMOVE_MEMBER, who)
         return RedirectResponse("/operator/people", status_code=303)
 
     async def _people(self, visit: Visit, who: StaffMember, name: str = "", link: str = "") -> Response:
@@ -56,7 +56,7 @@ class StaffPages:
             minutes=self.door.staff.link_minutes,
         )
 
-    async def _noted(self, action: Action, who: StaffMember) -> None:
+    async def _noted(self, action: StaffAction, who: StaffMember) -> None:
         self.door.audit.note(action, Target.MEMBER, who.id.hex())
         await self.door.audit.save()
 

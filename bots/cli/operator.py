@@ -41,12 +41,12 @@ def invite(
             raise _too_long()
 
         async def work(chats: Chats) -> tuple[str, int]:
-            from adapters.moderation.audit import Action, Target
+            from adapters.moderation.audit import StaffAction, Target
             from bots.editorial import audit, staff
 
             people, log = staff(chats), audit(chats)
             token = await people.invite(called, chosen, known)
-            log.note(Action.INVITE, Target.MEMBER, None)
+            log.note(StaffAction.INVITE, Target.MEMBER, None)
             await log.save()
             return f"{_origin(chats)}/operator/link/{token}", people.link_minutes
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-import subprocess
 from pathlib import Path
 
 import httpx
@@ -430,15 +429,21 @@ async def test_changes_are_committed_where_git_is_wanted(tmp_path: Path) -> None
     ):
         git = ("git", "-C", str(tmp_path / "kb"), "-c", "user.name=x", "-c", "user.email=x@localhost")
         for words in (("init", "-q"), ("add", "."), ("commit", "-qm", "first")):
-            subprocess.run((*git, *words), check=True, capture_output=True)
+            await ran(*git, *words)
         source_file(tmp_path, "voices").write_text(source_file(tmp_path, "voices").read_text() + "\nMore.\n")
         path = await propose(ada, CHANGED)
         await rosa.get(path)
         await rosa.post(path, do="approve")
-        log = subprocess.run(
-            (*git, "log", "-1", "--name-only", "--format=%s"), check=True, capture_output=True, text=True
-        )
-        assert log.stdout.split("\n\n") == ["schizophrenia/en/sleep: approved by pharmacist", "sleep.md\n"]
+        log = await ran(*git, "log", "-1", "--name-only", "--format=%s")
+        assert log.split("\n\n") == ["schizophrenia/en/sleep: approved by pharmacist", "sleep.md\n"]
+
+
+async def ran(*words: str) -> str:
+    """What a program that went well has said."""
+    done = await asyncio.create_subprocess_exec(*words, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE)
+    said, _ = await done.communicate()
+    assert done.returncode == 0
+    return said.decode()
 
 
 async def test_nothing_on_disk_names_who_works_on_the_sources(tmp_path: Path) -> None:
