@@ -47,7 +47,6 @@ async def overview(chats: Chats) -> Overview:
         contacts=contact_states(running, today),
         sources=await asyncio.to_thread(source_states, chats.shelf, today),
         alerts=sorted(chats.alerts.on) if chats.alerts.senders else None,
-        problems=await _problems(chats),
     )
 
 
@@ -81,7 +80,7 @@ async def _spent(chats: Chats, today: date) -> list[tuple[str, int, float]]:
     ]
 
 
-async def _problems(chats: Chats) -> Sequence[str]:
+async def problems(chats: Chats) -> Sequence[str]:
     """What `cafi check` would say of the configuration that runs, without reading the settings anew."""
     from bots.check import findings_of
 

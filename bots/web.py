@@ -9,7 +9,7 @@ from adapters.conversation.privacy import Platform
 from adapters.storage.referral_counts import ReferralCounts
 from bots.chats import Chats
 from bots.editorial import audit, desk, staff
-from bots.overview import overview
+from bots.overview import overview, problems
 from engine import ConfigurationError
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ def web(chats: Chats) -> WebBot:
         desk=desk(chats, audit(chats)),
         operator_texts=load_operator_texts(settings.config_folder / "operator", chats.languages),
         overview=lambda: overview(chats),
+        problems=lambda: problems(chats),
         endpoints=chats.application.endpoint_figures,
         referrals=lambda: ReferralCounts(database=chats.database).ended(weeks.today()),
     )

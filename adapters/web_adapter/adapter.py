@@ -25,7 +25,7 @@ from adapters.web_adapter.editorial_pages import EditorialPages
 from adapters.web_adapter.entries import Entries
 from adapters.web_adapter.metrics import Metrics
 from adapters.web_adapter.operator_door import LOGINS_A_MINUTE, OperatorDoor
-from adapters.web_adapter.operator_pages import Ended, OperatorPages, nothing
+from adapters.web_adapter.operator_pages import Ended, OperatorPages, Problems, nothing
 from adapters.web_adapter.operator_texts import OperatorTexts
 from adapters.web_adapter.overview import Overviews, no_overview
 from adapters.web_adapter.routes import application
@@ -61,6 +61,7 @@ class WebBot:
     slow_after: float = 8.0
     pause: Pause = field(default_factory=Pause)
     overview: Overviews = no_overview
+    problems: Problems = nothing
     referrals: Ended = nothing
     endpoints: FigureSource = no_endpoints
     clock: Callable[[], float] = time.monotonic
@@ -115,7 +116,7 @@ class WebBot:
             editing=self.desk.editing,
             logins=Buckets(a_minute=LOGINS_A_MINUTE, clock=self.clock),
         )
-        operator = OperatorPages(door=door, overview=self.overview, referrals=self.referrals)
+        operator = OperatorPages(door=door, overview=self.overview, problems=self.problems, referrals=self.referrals)
         self.app = application(self.site, operator, EditorialPages(door=door, desk=self.desk))
 
         self.store.erased.append(boards.drop)

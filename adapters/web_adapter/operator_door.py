@@ -23,6 +23,7 @@ PAGES = {
     "/operator/proposals": StaffRole.READER,
     "/operator/people": StaffRole.OPERATOR,
     "/operator/log": StaffRole.OPERATOR,
+    "/operator/configuration": StaffRole.OPERATOR,
 }
 """What stands in the menu, and for whom."""
 

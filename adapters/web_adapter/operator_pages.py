@@ -17,6 +17,7 @@ from adapters.web_adapter.overview import Overviews, feedback_plots, health_plot
 from adapters.web_adapter.website import RequestRefused, Visit
 from engine import StorageError
 
+Problems = Callable[[], Awaitable[Sequence[str]]]
 Ended = Callable[[], Awaitable[Sequence[tuple[str, str, int]]]]
 """How often crisis referrals were shown, in weeks that have ended: week, platform, count. May raise StorageError."""
 
@@ -28,10 +29,11 @@ async def nothing() -> Sequence[Any]:
 
 @dataclass(frozen=True, kw_only=True)
 class OperatorPages:
-    """Figures, the pause switch, exports."""
+    """Figures, the pause switch, exports. `problems`: the configuration's, as `cafi check` names them."""
 
     door: OperatorDoor
     overview: Overviews = no_overview
+    problems: Problems = nothing
     referrals: Ended = nothing
 
     async def page(self, visit: Visit) -> Response:
@@ -54,6 +56,11 @@ class OperatorPages:
             feedback=feedback_plots(found, said),
             health=health_plot(metrics.answer_seconds(), said),
         )
+
+    async def configuration(self, visit: Visit) -> Response:
+        """What `cafi check` says. A page of its own: reading everything takes seconds."""
+        who = await self.door.need(visit, StaffRole.OPERATOR)
+        return self.door.page(visit, "operator_check.html", who, problems=await self.problems())
 
     async def switch(self, visit: Visit) -> Response:
         """Pause, go on, or log out."""

@@ -15,7 +15,14 @@ from adapters.moderation.audit import Action, StaffAction
 from adapters.texts import check_keys, read_texts
 from engine import Strict, check_braces
 
-MENU = ("/operator", "/operator/sources", "/operator/proposals", "/operator/people", "/operator/log")
+MENU = (
+    "/operator",
+    "/operator/sources",
+    "/operator/proposals",
+    "/operator/people",
+    "/operator/log",
+    "/operator/configuration",
+)
 _PUT_IN: Mapping[str, frozenset[str]] = {
     "frame.signed_in": frozenset({"name", "role"}),
     "sources.signed": frozenset({"role", "day"}),
@@ -28,7 +35,6 @@ _PUT_IN: Mapping[str, frozenset[str]] = {
     "proposals.by": frozenset({"role", "day"}),
     "history.version": frozenset({"number", "day"}),
     "people.link_about": frozenset({"name", "minutes"}),
-    "overview.plot": frozenset({"title"}),
     "overview.at_least": frozenset({"count"}),
     "overview.of": frozenset({"count", "of"}),
     "proposals.sign_off": frozenset({"role"}),
@@ -41,8 +47,6 @@ class OperatorFrameTexts(Strict):
     menu: str
     signed_in: str
     log_out: str
-    done: str
-    back: str
 
 
 class SignInTexts(Strict):
@@ -66,18 +70,15 @@ class OverviewTexts(Strict):
     pause: str
     go_on: str
     refresh: str
-    plot: str
     none: str
     held_back: str
     at_least: str
     of: str
-    values: str
     export: str
     health: str
     uptime: str
     storage: str
     fine: str
-    away: str
     pages_open: str
     chats: str
     answers_took: str
@@ -128,7 +129,6 @@ class SourceListTexts(Strict):
     state: str
     all: str
     show: str
-    title: str
     draft: str
     signed: str
     until: str
@@ -190,7 +190,6 @@ class ProposalTexts(Strict):
     own: str
     not_yours: str
     states: dict[str, str]
-    sent: str
     moved: str
 
 

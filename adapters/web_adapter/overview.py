@@ -56,7 +56,6 @@ class Overview:
     contacts: Counter[str] = field(default_factory=Counter)
     sources: Counter[str] = field(default_factory=Counter)
     alerts: Sequence[str] | None = None
-    problems: Sequence[str] = ()
 
 
 Overviews = Callable[[], Awaitable[Overview]]

@@ -65,6 +65,7 @@ def _operators(operator: OperatorPages, editorial: EditorialPages) -> Iterator[B
         "/operator": operator.page,
         "/operator/link/{token}": door.link,
         "/operator/figures.csv": operator.export,
+        "/operator/configuration": operator.configuration,
         "/operator/people": staff.people,
         "/operator/log": staff.log,
         "/operator/sources": editorial.texts,

@@ -175,6 +175,8 @@ async def test_an_operator_invites_looks_and_exports(visit: Visiting, served: Se
     await olga.keys("Enter")
     await olga.page.locator("#link").wait_for()
     await axe(olga)
+    await olga.go("/operator/configuration")
+    await axe(olga)
     await olga.go("/operator/log")
     assert "exported figures" in await olga.page.inner_text("main")
     await axe(olga)
