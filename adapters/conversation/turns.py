@@ -250,10 +250,10 @@ class Turns:
 
 def found_nothing(turn: Turn, message: str) -> bool:
     """Whether nothing was found on a question; where danger was told, or in a word or two, it is not asked."""
-    if turn.is_private or turn.service or turn.reply.citations or turn.review.outcome is Outcome.FIXED:
-        return False
-    asked = len(message.split()) >= LEAST_WORDS and not turn.sources_in_context
-    return turn.lost or (asked and turn.reply.basis is Basis.NONE and not turn.offers)
+    if turn.is_private or turn.lost:
+        return not turn.is_private
+    asked = len(message.split()) >= LEAST_WORDS and turn.review.outcome is not Outcome.FIXED
+    return asked and turn.reply.basis is Basis.NONE and not turn.reply.citations and not turn.sources_in_context
 
 
 def offer_buttons(said: ChatTexts, turn: Turn) -> Rows:

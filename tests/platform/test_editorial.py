@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import httpx
 from sqlalchemy import select, update
 
+from adapters.conversation.incoming import Incoming
 from adapters.editorial.desk import MOST_CHARACTERS
 from adapters.editorial.staff import StaffRole
-from adapters.storage.tables import audit, invitations, members, metadata, proposals, sign_ins
+from adapters.storage.identity import ChatIdentity
+from adapters.storage.tables import audit, invitations, members, metadata, proposals, sign_ins, unanswered
 from adapters.web_adapter.adapter import WebBot
-from engine import SignOff
+from bots.compose import Application
+from bots.settings import CafiSettings
+from engine import Engine, SignOff
 from tests.editorial import (
     AFTER,
     BEFORE,
@@ -26,7 +31,7 @@ from tests.editorial import (
     signed_in,
     source_file,
 )
-from tests.team import SLEEP
+from tests.team import SLEEP, shipped_parts
 from tests.web import TOKEN, Browser, read, running
 
 CHANGED = SLEEP.replace(BEFORE, AFTER)
@@ -515,3 +520,41 @@ async def test_where_changing_is_off_texts_are_read_only(tmp_path: Path) -> None
         assert "Propose a change" not in operator.words
         await propose(operator, CHANGED)
         assert operator.page.status_code == 409 and "sources.editing is off" in operator.words
+
+
+async def test_a_file_that_is_changed_by_other_ways_is_read(tmp_path: Path) -> None:
+    """What is pulled or edited by hand is what the next answer says, once somebody has looked for changes."""
+    async with editing(tmp_path) as bot:
+        application = bot.desk.changed.__self__
+        await application.refresh_changed()
+        assert BEFORE in await answer(bot)
+        source_file(tmp_path).write_text(CHANGED)
+        await application.refresh_changed()
+        assert AFTER in await answer(bot)
+
+
+async def test_a_question_that_nothing_is_found_on_leaves_a_topic_and_no_word(tmp_path: Path) -> None:
+    """It is counted under a topic of ours; what was answered, and what was told of danger, is not."""
+    async with editing(tmp_path) as bot, Browser(bot.address) as anna:
+        counts = bot.site.chat.turns.unanswered
+        await anna.begin()
+        for text in ("how can i sleep better", "I want to kill myself tonight", "hello"):
+            await anna.ask(text)
+        database = bot.store.database
+        await counts.save(database)
+        assert await database.run(lambda one: one.execute(select(unanswered)).all()) == []
+        shipped = replace(bot.site.chat.turns, pages=replace(bot.site.chat.pages, engine=_shipped()))
+        for text in ("what is the capital of France", "what is the capital of Spain"):
+            await shipped.turn(bot.site.chat.start(ELSEWHERE), text)
+        await counts.save(database)
+        rows = await database.run(lambda one: one.execute(select(unanswered)).all())
+        assert [(row.assistant, row.topic, row.count) for row in rows] == [("schizophrenia", "other", 2)]
+        assert "capital" not in str(rows) and "France" not in str(rows)
+
+
+ELSEWHERE = Incoming(identity=ChatIdentity(platform="web", chat="x"), language="en")
+
+
+def _shipped() -> Engine:
+    """The engine over the shipped knowledge base, in which these words are nowhere."""
+    return Application(settings=CafiSettings(agents="builtin"), given=shipped_parts()).engine

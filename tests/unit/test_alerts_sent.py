@@ -21,6 +21,7 @@ from adapters.storage.database import Database
 from adapters.storage.tables import inbox
 from adapters.storage.unanswered_counts import UnansweredCounts, ended_unanswered
 from bots.alerts import alerts
+from bots.settings import SpendingSettings
 from tests.fakes.webhook_receiver import WebhookReceiver
 from tests.web import chats_in
 
@@ -184,3 +185,19 @@ async def test_what_nothing_was_found_on_is_told_by_topic_in_fives(database: Dat
     told = await ended_unanswered(database, day[0])
     assert told == [("2026-W45", "schizophrenia", "medicines", 10), ("2026-W45", "schizophrenia", "other", 5)]
     assert await ended_unanswered(database, date(2026, 11, 8)) == []
+
+
+async def test_what_an_operator_is_told_is_what_is_wrong(tmp_path: Path) -> None:
+    """Near a day's limit of spending that is told, and that the database is away when it is; nothing in a calm minute."""
+    sender = Kept()
+    chats = chats_in(tmp_path, given={"alerts": Alerts(senders=[sender])}, spending=SpendingSettings(tokens_a_day=100))
+    async with chats.application.closing:
+        await chats.begin()
+        await chats.watch.look()
+        assert sender.sent == []
+        await chats.store.spend(int(chats.clock() // 86_400), 90, 0.0)
+        await chats.watch.look()
+        assert sender.sent == [AlertKind.SPENDING]
+        await chats.database.run(lambda one: one.exec_driver_sql("DROP TABLE inbox"))
+        await chats.watch.look()
+        assert sender.sent[1:] == [AlertKind.STORAGE]
