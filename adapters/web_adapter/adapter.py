@@ -25,7 +25,7 @@ from adapters.web_adapter.editorial_pages import EditorialPages
 from adapters.web_adapter.entries import Entries
 from adapters.web_adapter.metrics import Metrics
 from adapters.web_adapter.operator_door import LOGINS_A_MINUTE, OperatorDoor
-from adapters.web_adapter.operator_pages import Ended, OperatorPages, Problems, nothing
+from adapters.web_adapter.operator_pages import Alarms, Ended, OperatorPages, Problems, nothing
 from adapters.web_adapter.operator_texts import OperatorTexts
 from adapters.web_adapter.overview import Overviews, no_overview
 from adapters.web_adapter.routes import application
@@ -33,7 +33,7 @@ from adapters.web_adapter.screen import WebScreen
 from adapters.web_adapter.server import Connections, HttpServer
 from adapters.web_adapter.settings import WebSettings
 from adapters.web_adapter.texts import WebLanguages
-from adapters.web_adapter.website import Pause, Site
+from adapters.web_adapter.website import Pause, Results, Site
 
 DELIVERIES = 8
 """Showing costs nothing here, so several answers may be between shown and stored at the same time."""
@@ -64,6 +64,8 @@ class WebBot:
     problems: Problems = nothing
     referrals: Ended = nothing
     endpoints: FigureSource = no_endpoints
+    reports: Alarms = nothing
+    results: Results | None = None
     clock: Callable[[], float] = time.monotonic
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
     started: asyncio.Event = field(default_factory=asyncio.Event)
@@ -97,6 +99,7 @@ class WebBot:
             stopping=self.stopping.is_set,
             tokens=FormTokens(keyring=lambda: self.store.keyring),
             posts=Buckets(a_minute=settings.posts_a_minute, clock=self.clock),
+            results=self.results,
             address=AddressLimits(
                 begun=Buckets(a_minute=settings.begun_a_minute, clock=self.clock),
                 messages=Buckets(a_minute=settings.messages_a_minute, clock=self.clock),
@@ -116,7 +119,13 @@ class WebBot:
             editing=self.desk.editing,
             logins=Buckets(a_minute=LOGINS_A_MINUTE, clock=self.clock),
         )
-        operator = OperatorPages(door=door, overview=self.overview, problems=self.problems, referrals=self.referrals)
+        operator = OperatorPages(
+            door=door,
+            overview=self.overview,
+            problems=self.problems,
+            referrals=self.referrals,
+            reports=self.reports,
+        )
         self.app = application(self.site, operator, EditorialPages(door=door, desk=self.desk))
 
         self.store.erased.append(boards.drop)

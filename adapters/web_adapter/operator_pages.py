@@ -11,6 +11,7 @@ from typing import Any
 from starlette.responses import RedirectResponse, Response
 
 from adapters.editorial.staff import StaffRole
+from adapters.feedback.report_figures import ReportedPart
 from adapters.moderation.audit import Action, StaffAction, Target
 from adapters.web_adapter.operator_door import OperatorDoor, SignInNeeded
 from adapters.web_adapter.overview import Overviews, feedback_plots, health_plot, no_overview, panels
@@ -20,6 +21,10 @@ from engine import StorageError
 Problems = Callable[[], Awaitable[Sequence[str]]]
 Ended = Callable[[], Awaitable[Sequence[tuple[str, str, int]]]]
 """How often crisis referrals were shown, in weeks that have ended: week, platform, count. May raise StorageError."""
+
+
+Alarms = Callable[[], Awaitable[Sequence[ReportedPart]]]
+"""Parts of texts with so many reports that the operator is alarmed. May raise StorageError."""
 
 
 async def nothing() -> Sequence[Any]:
@@ -35,6 +40,7 @@ class OperatorPages:
     overview: Overviews = no_overview
     problems: Problems = nothing
     referrals: Ended = nothing
+    reports: Alarms = nothing
 
     async def page(self, visit: Visit) -> Response:
         """The figures, or the way in."""
@@ -55,6 +61,7 @@ class OperatorPages:
             panels=panels(found, said, answers=metrics.answers, decisions=metrics.decisions, requests=metrics.requests),
             feedback=feedback_plots(found, said),
             health=health_plot(metrics.answer_seconds(), said),
+            reports=await self.reports(),
         )
 
     async def configuration(self, visit: Visit) -> Response:
@@ -100,11 +107,11 @@ class OperatorPages:
         if not (visit.asker.near or self.door.bearer(visit)):
             raise RequestRefused(404)
         try:
-            referrals = await self.referrals()
+            referrals, reports = await self.referrals(), await self.reports()
         except StorageError:  # what else there is to know is wanted most then
-            referrals = ()
+            referrals, reports = (), ()
         site = self.door.site
-        content = site.metrics.exposition(streams=site.places.open, referrals=referrals)
+        content = site.metrics.exposition(streams=site.places.open, referrals=referrals, reports=reports)
         return Response(content, media_type="text/plain; version=0.0.4")
 
 

@@ -28,7 +28,7 @@ EXIT = "https://www.wikipedia.org/"
 
 @dataclass(kw_only=True, repr=False)
 class Served:
-    """A running page. `model`: what answers in place of the built-in agents. `settings`: others than usual."""
+    """A running page. `model`: what answers in place of the built-in agents; `settings`: further ones."""
 
     folder: Path
     model: ScriptedModel | None = None
