@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 from sqlalchemy import Connection, func, select
 
+from adapters.alerts.alerts import Alerts
 from adapters.conversation.chat import Chat
 from adapters.conversation.daily_budget import DailyBudget
 from adapters.conversation.feedback_port import FeedbackPort, ReportPort
@@ -24,7 +25,9 @@ from adapters.conversation.reader import Reader
 from adapters.conversation.texts import Languages, load_languages
 from adapters.conversation.turns import Turns
 from adapters.delivery.limits import ChatLimits
+from adapters.delivery.queue_age import QueueAge
 from adapters.delivery.store import ChatStore
+from adapters.editorial.shelf import Shelf
 from adapters.feedback.corrections import Correction, read_corrections
 from adapters.feedback.desk import FeedbackDesk
 from adapters.feedback.questions import Questions, read_questions
@@ -40,6 +43,7 @@ from adapters.storage.pseudonyms import Naming
 from adapters.storage.referral_counts import ReferralCounts
 from adapters.storage.seal import Keyring, Secret
 from adapters.storage.tables import inbox, reviews
+from adapters.storage.unanswered_counts import UnansweredCounts
 from adapters.storage.urgent_counts import UrgentCounts
 from adapters.storage.vault import Vault
 from bots.compose import Application
@@ -52,6 +56,7 @@ from engine import ConfigurationError
 if TYPE_CHECKING:
     from adapters.delivery.job_queue import JobQueue
     from adapters.storage.schema_version import Migrated
+    from bots.alerts import Watch
 
 _log = logging.getLogger("cafi.run")
 
@@ -287,6 +292,7 @@ class Chats(Parts):
             languages=self.languages,
             platform=platform,
             facts=self.facts,
+            review_days=self.application.settings.sources.review_days,
             people=self.application.people,
             notices=self.notices,
             protocol=self.protocol,
@@ -299,6 +305,7 @@ class Chats(Parts):
             spending=self.spending,
             feedback=self.feedback,
             counts=self.counts,
+            unanswered=self.unanswered,
             reader=self.reader,
             places=self.application.places,
             reports=self.reports,
@@ -331,6 +338,39 @@ class Chats(Parts):
         return published_protocol(self.application, self.languages)
 
     @cached_property
+    def queue_age(self) -> QueueAge:
+        """How many messages wait, and how long the oldest does."""
+        return QueueAge(database=self.database)
+
+    @cached_property
+    def alerts(self) -> Alerts:
+        """What wakes the operator."""
+        from bots.alerts import alerts
+
+        return alerts(self)
+
+    @cached_property
+    def watch(self) -> Watch:
+        """What looks for trouble once a minute."""
+        from bots.alerts import Watch
+
+        return Watch(chats=self)
+
+    @cached_property
+    def shelf(self) -> Shelf:
+        """The sources of all assistants as files."""
+        running = self.application
+        return Shelf(
+            folders={name: running.assistant_settings(name).knowledge_base for name in running.settings.assistants},
+            review_days=running.settings.sources.review_days,
+        )
+
+    @cached_property
+    def unanswered(self) -> UnansweredCounts:
+        """On which topics nothing was found."""
+        return UnansweredCounts()
+
+    @cached_property
     def reader(self) -> Reader:
         """What reads people's words for danger."""
         return Reader()
@@ -347,6 +387,8 @@ class Chats(Parts):
         else:
             await self.prepare()
         await self.spending.load()
+        if self.keyring.former:
+            await self._renew()
         if self.feedback is not None:
             await self.application.closing.enter_async_context(self.forwarding)
 
@@ -375,11 +417,23 @@ class Chats(Parts):
         if not waits or read_inbox_key(inbox_key) is None:
             make_inbox_key(inbox_key)
 
+    async def _renew(self) -> None:
+        """Put what operators keep under the present secret, so that a former one can be given up; raises StorageError."""
+        from bots.editorial import audit, desk, staff
+
+        log = audit(self)
+        for one in (staff(self), desk(self, log).proposals, log):
+            await one.renew()
+
     async def sweep(self) -> None:
         """Erase what has expired, in copies from before a migration too, and save what was counted; raises StorageError."""
         from adapters.storage.snapshot import erase_expired
+        from bots.editorial import audit, desk, staff
 
         await self.store.sweep(self.facts.asked_days)
+        log = audit(self)
+        for one in (staff(self), desk(self, log).proposals, log):
+            await one.sweep()
         await self.count()
         if self.report_watch is not None:
             await self.report_watch.look()
@@ -388,8 +442,9 @@ class Chats(Parts):
             await asyncio.to_thread(erase_expired, file, self.clock() - 3600 * self.store.idle_hours)
 
     async def count(self) -> None:
-        """Save how often the referral was shown; raises StorageError."""
+        """Save how often the referral was shown, and on which topics nothing was found; raises StorageError."""
         await ReferralCounts(database=self.database).save(self.counts)
+        await self.unanswered.save(self.database)
 
 
 def _anything_waits(connection: Connection) -> bool:

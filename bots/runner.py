@@ -137,6 +137,9 @@ async def _upkeep(bots: Sequence[Bot], chats: Chats) -> None:
             rounds += 1
             for bot in bots:
                 bot.sweep()
+            await chats.watch.look()
+            if chats.application.settings.sources.editing or chats.application.settings.sources.hide_overdue:
+                await chats.application.refresh_changed()
             if rounds % SWEEP_EVERY == 0:
                 await _attempt(chats.sweep)
             await _attempt(chats.database.tidy)

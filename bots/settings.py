@@ -17,7 +17,9 @@ from pydantic_settings import (
     SettingsError,
 )
 
+from adapters.alerts.settings import AlertSettings
 from adapters.api_adapter.settings import ApiSettings
+from adapters.editorial.settings import SourceSettings
 from adapters.web_adapter.settings import WebSettings
 from bots.paths import data_root
 from engine import Budget, ConfigurationError, ModelSettings, Strict, line_of, parse_yaml, read_text
@@ -346,6 +348,8 @@ class CafiSettings(BaseSettings):
     terminal: TerminalSettings = TerminalSettings()
     notices: NoticeSettings = NoticeSettings()
     moderation: ModerationSettings = ModerationSettings()
+    sources: SourceSettings = SourceSettings()
+    alerts: AlertSettings = AlertSettings()
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(
         default="INFO", description="no level logs what people write"
     )

@@ -16,7 +16,8 @@ from adapters.conversation.texts import ChatTexts, Languages
 from adapters.conversation.topics import Topics
 from adapters.people.cards import ServiceCard, people_text, service_cards
 from adapters.people.services import NOBODY, OwnPeople
-from engine import Assistant, Engine, Referral, Referrals, Role
+from adapters.weeks import today
+from engine import Assistant, Engine, Referral, Referrals, Role, SignOff, Source, Turn
 
 COUNTRIES_A_PAGE = 20
 """With the two buttons below them they are no more than Discord shows."""
@@ -26,13 +27,19 @@ RATHER_NOT = "none"
 PAUSED_BY_MODERATORS = frozenset({"discord"})
 
 
+def is_overdue(source: Source, days: int) -> bool:
+    """Whether a source was signed off, and that counts no longer."""
+    signed = SignOff.read(source.reviewed)
+    return signed is not None and signed.overdue(today(), days)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Pages:
     """Everything that can be looked at. Each page leaves the conversation as it is.
 
     `moderators`: what is told of moderators who may read along at the moment. `people`: who answers for the bot.
     `notices`: when it is told that this is a program. `protocol`: how danger is recognised here, None where nothing is
-    published.
+    published. `review_days`: how long a source's review counts; None where nothing is said of it.
     """
 
     engine: Engine
@@ -43,6 +50,15 @@ class Pages:
     people: OwnPeople = NOBODY
     notices: Notices = field(default_factory=Notices)
     protocol: PublishedProtocol | None = None
+    review_days: int | None = None
+
+    def review_due(self, turn: Turn) -> bool:
+        """Whether an answer comes from a source that is past its review date."""
+        assistant = self.engine.assistants.get(turn.conversation.assistant)
+        if self.review_days is None or assistant is None or not turn.reply.citations:
+            return False
+        cited = assistant.speaking(turn.language).knowledge.pick(turn.reply.citations)
+        return any(is_overdue(one, self.review_days) for one in cited)
 
     @property
     def browsed(self) -> Topics:

@@ -214,6 +214,7 @@ class ChatTexts(Strict):
     cannot_take: str
     lost: str
     quoting_today: str
+    review_due: str
     forgotten: str
     forgotten_chat: str
     forgotten_waiting: str

@@ -23,6 +23,7 @@ from adapters.conversation.reports import report_button
 from adapters.conversation.state import ChatState
 from adapters.conversation.texts import ChatTexts
 from adapters.conversation.topics import NAMING, TappedQuestion, section_button
+from adapters.storage.unanswered_counts import UnansweredCounts
 from adapters.storage.urgent_counts import UrgentCounts
 from engine import Basis, DangerAnswer, Help, Medium, Outcome, Referral, Turn, Urgency, UrgencyLevel, Wish
 
@@ -32,6 +33,9 @@ PERSON = "person"
 """The subject of questions whether a person answers: `config/service`."""
 WISHES = {"simpler": Wish.SIMPLER, "shorter": Wish.SHORTER, "example": Wish.EXAMPLE, "more": Wish.MORE}
 
+LEAST_WORDS = 3
+"""Of a question that nothing was found on: fewer are a greeting, or thanks."""
+
 Ask: TypeAlias = Callable[[bool], Awaitable[Turn]]
 """Asks the engine for a turn; with True, of the built-in agents alone."""
 
@@ -40,15 +44,16 @@ Ask: TypeAlias = Callable[[bool], Awaitable[Turn]]
 class Turns:
     """Answers. At the day's limit of spending, by quotation.
 
-    `counts` holds no more than weeks and platforms; `reader` reads what people write, for all platforms; `places` are
-    those of turns with a language model, given in the order of asking, None for no bound; `reports`: where it is counted
-    what worried or harmed somebody.
+    `counts` holds no more than weeks and platforms, `unanswered` no more than weeks and topics of ours; `reader` reads what
+    people write, for all platforms; `places` are those of turns with a language model, given in the order of asking, None
+    for no bound; `reports`: where it is counted what worried or harmed somebody.
     """
 
     pages: Pages
     spending: DailyBudget = field(default_factory=DailyBudget)
     feedback: FeedbackPort | None = None
     counts: UrgentCounts = field(default_factory=UrgentCounts)
+    unanswered: UnansweredCounts = field(default_factory=UnansweredCounts)
     reader: Reader = field(default_factory=Reader)
     places: asyncio.Semaphore | None = None
     reports: ReportPort | None = None
@@ -102,6 +107,9 @@ class Turns:
                 live=live,
                 referral=self.pages.referral(state, message),
             )
+        if wish is Wish.ANSWER and found_nothing(turn, message):
+            topics = self.pages.engine.stakes.topics(message)
+            self.unanswered.add(turn.conversation.assistant, topics[0] if topics else "")
         return self._counted(turn)
 
     async def tapped(self, state: ChatState, question: TappedQuestion, live: Callable[[str, str], str]) -> Turn:
@@ -201,9 +209,10 @@ class Turns:
         state = replace(state, told_quoting=quoting and (told or before.told_quoting))
         people, state = self._people_offered(state, said)
         notice, state = self._notice(state, turn, said, incoming)
-        text = _with_notes(turn.reply.text, incoming, said, quoting=told and not before.told_quoting) + people
+        text = _with_notes(turn.reply.text, incoming, said, quoting=told and not before.told_quoting)
+        text = f"{text}\n\n{said.review_due}" if self.pages.review_due(turn) else text
         answer = Outgoing(
-            text=f"{notice}\n\n{text}" if notice else text,
+            text=f"{notice}\n\n{text}{people}" if notice else text + people,
             pictures=tuple(_picture(one, said) for one in turn.reply.media),
             buttons=check_buttons(referral)
             if turn.help is Help.QUESTION
@@ -275,6 +284,14 @@ class Turns:
         if self.reports is not None:
             rows.append((report_button(said, number),))
         return (*offered, *rows)
+
+
+def found_nothing(turn: Turn, message: str) -> bool:
+    """Whether nothing was found on a question; where danger was told, or in a word or two, it is not asked."""
+    if turn.is_private or turn.lost:
+        return not turn.is_private
+    asked = len(message.split()) >= LEAST_WORDS and turn.review.outcome is not Outcome.FIXED
+    return asked and turn.reply.basis is Basis.NONE and not turn.reply.citations and not turn.sources_in_context
 
 
 def offer_buttons(said: ChatTexts, turn: Turn) -> Rows:

@@ -6,7 +6,7 @@ import asyncio
 import ipaddress
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from starlette.types import ASGIApp
@@ -15,13 +15,19 @@ from adapters.conversation.chat import Chat
 from adapters.delivery.dispatch import Dispatch
 from adapters.delivery.limits import ChatLimits
 from adapters.delivery.store import ChatStore
+from adapters.editorial.desk import EditorialDesk
+from adapters.editorial.staff import TOKEN_HOLDER, Staff
 from adapters.endpoint_metrics import FigureSource, no_endpoints
 from adapters.web_adapter.address_limits import AddressLimits, Buckets, Places
 from adapters.web_adapter.boards import Boards
 from adapters.web_adapter.cookies import FormTokens
+from adapters.web_adapter.editorial_pages import EditorialPages
 from adapters.web_adapter.entries import Entries
 from adapters.web_adapter.metrics import Metrics
-from adapters.web_adapter.operator_pages import Alarms, Ended, Figures, OperatorPages, Problems, nothing
+from adapters.web_adapter.operator_door import LOGINS_A_MINUTE, OperatorDoor
+from adapters.web_adapter.operator_pages import Alarms, Ended, OperatorPages, Problems, nothing
+from adapters.web_adapter.operator_texts import OperatorTexts
+from adapters.web_adapter.overview import Overviews, no_overview
 from adapters.web_adapter.routes import application
 from adapters.web_adapter.screen import WebScreen
 from adapters.web_adapter.server import Connections, HttpServer
@@ -49,10 +55,13 @@ class WebBot:
     chat: Chat
     store: ChatStore
     limits: ChatLimits
+    staff: Staff
+    desk: EditorialDesk
+    operator_texts: Mapping[str, OperatorTexts]
     slow_after: float = 8.0
     pause: Pause = field(default_factory=Pause)
+    overview: Overviews = no_overview
     problems: Problems = nothing
-    figures: Figures | None = None
     referrals: Ended = nothing
     endpoints: FigureSource = no_endpoints
     reports: Alarms = nothing
@@ -101,16 +110,23 @@ class WebBot:
             ),
         )
         token = "" if settings.operator_token is None else settings.operator_token.get_secret_value()
-        operator = OperatorPages(
+        door = OperatorDoor(
             site=self.site,
             token=token,
+            staff=self.staff,
+            audit=self.desk.audit,
+            texts=self.operator_texts,
+            editing=self.desk.editing,
+            logins=Buckets(a_minute=LOGINS_A_MINUTE, clock=self.clock),
+        )
+        operator = OperatorPages(
+            door=door,
+            overview=self.overview,
             problems=self.problems,
-            figures=self.figures,
             referrals=self.referrals,
             reports=self.reports,
-            clock=self.clock,
         )
-        self.app = application(self.site, operator)
+        self.app = application(self.site, operator, EditorialPages(door=door, desk=self.desk))
 
         self.store.erased.append(boards.drop)
 
@@ -125,6 +141,7 @@ class WebBot:
         """Answer what is left from before, then whoever comes. Raises ConfigurationError where the port is taken."""
         server = self._server()
         self.address = server.address
+        await self.staff.remove(TOKEN_HOLDER)  # the token may be another one now
         left = await self.site.dispatch.resume(self.site.take_up)
         if left:
             _log.info("%d messages had been left unanswered", left)

@@ -130,6 +130,7 @@ class SourcesTexts(Strict):
     no_references: str
     reviewed: str
     not_reviewed: str
+    review_due: str
     passage_link: str
     english: str
     high_stakes: str

@@ -12,6 +12,7 @@ from bots.cli.backup import backup, restore
 from bots.cli.discord import discord_app
 from bots.cli.feedback import feedback_app
 from bots.cli.kb import kb_app
+from bots.cli.operator import operator_app
 from bots.cli.rehearse import rehearse_app
 from bots.cli.report import report_app
 from bots.cli.secret import secret_app
@@ -38,6 +39,7 @@ app.add_typer(report_app, name="report")
 app.add_typer(telegram_app, name="telegram")
 app.add_typer(secret_app, name="secret")
 app.add_typer(state_app, name="state")
+app.add_typer(operator_app, name="operator")
 app.command()(migrate)
 
 

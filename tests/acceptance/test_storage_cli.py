@@ -20,7 +20,20 @@ from adapters.storage.lock import alone
 from adapters.storage.monthly_counts import month_of
 from adapters.storage.schema_version import migrate, newest, schema
 from adapters.storage.seal import Keyring, Secret
-from adapters.storage.tables import audit, metadata, monthly, outbox, posts, reviews, standing
+from adapters.storage.tables import (
+    audit,
+    invitations,
+    members,
+    metadata,
+    monthly,
+    outbox,
+    posts,
+    proposals,
+    reviews,
+    sign_ins,
+    standing,
+    unanswered,
+)
 from adapters.weeks import today
 from bots.cli import app
 from tests.feedback import event
@@ -57,13 +70,27 @@ async def filled(database: Database) -> None:
     rows: Mapping[Any, dict[str, object]] = {
         metadata.tables["asked"]: {"person": b"\x00" * 16, "day": 20_000},
         metadata.tables["secrets"]: {"id": RING.current.id, "day": 20_000},
-        metadata.tables["monthly"]: {"month": "2026-11", "subject": "referral", "name": "dying", "count": 3},
+        monthly: {"month": "2026-11", "subject": "referral", "name": "dying", "count": 3},
         metadata.tables["referrals"]: {"week": "2026-W47", "platform": "web", "count": 3},
         outbox: {"event": '{"a": "é"}'},
         reviews: {"review": b"r" * 16, "chat": b"c" * 16, "day": 20_000, "sealed": b"", "person": None},
         posts: {"post": b"p" * 16, "day": 20_000, "posted": 1, "sealed": b"\xff\x00"},
         audit: {"hour": 1, "action": "pause", "moderator": b"", "target": "bot", "sealed": None},
         standing: {"platform": "discord", "content": "{}"},
+        members: {"member": b"m" * 16, "role": "editor", "day": 20_000, "sealed": b"\xff\x00"},
+        invitations: {"token": b"t" * 32, "member": b"m" * 16, "until": 30_000_000},
+        sign_ins: {"token": b"s" * 32, "member": b"", "until": 30_000_000},
+        proposals: {
+            "proposal": b"p" * 16,
+            "assistant": "a",
+            "language": "en",
+            "source": "sleep",
+            "day": 20_000,
+            "state": "open",
+            "proposer": b"m" * 16,
+            "sealed": b"\xff\x00",
+        },
+        unanswered: {"week": "2026-W45", "assistant": "a", "topic": "other", "count": 5},
     }
     for table, row in rows.items():
         await database.run(lambda one, table=table, row=row: one.execute(insert(table).values(row)))
