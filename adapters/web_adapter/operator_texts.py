@@ -206,7 +206,7 @@ class HistoryTexts(Strict):
     restore_about: str
 
 
-class MemberTexts(Strict):
+class StaffListTexts(Strict):
     """Who works on the sources."""
 
     heading: str
@@ -248,7 +248,7 @@ class OperatorTexts(Strict):
     change: ChangeTexts
     proposals: ProposalTexts
     history: HistoryTexts
-    people: MemberTexts
+    people: StaffListTexts
     log: LogTexts
     refusals: dict[str, str]
 
