@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from adapters import weeks
 from adapters.conversation.privacy import Platform
+from adapters.delivery.dispatch import Dispatch
 from adapters.storage.referral_counts import ReferralCounts
 from bots.chats import Chats
 from engine import ConfigurationError
 
 if TYPE_CHECKING:
+    from adapters.delivery.job_queue import JobQueue
     from adapters.feedback.questions import Questions
     from adapters.web_adapter.adapter import WebBot
     from adapters.web_adapter.operator_pages import Figure
+    from adapters.web_adapter.shared_boards import SharedBoards
+
+PLATFORM = Platform(id="web", name="CAFI", carrier="web")
 
 
 def web(chats: Chats) -> WebBot:
@@ -24,15 +30,13 @@ def web(chats: Chats) -> WebBot:
         from adapters.web_adapter.adapter import WebBot
         from adapters.web_adapter.texts import load_web_texts
     except ImportError as error:
-        raise ConfigurationError(
-            "The packages of the web page are not installed.", key="web", remedy="Install cafi[web]."
-        ) from error
+        raise _missing() from error
     settings = chats.application.settings
     sessions = settings.sessions
     return WebBot(
         settings=settings.web,
         languages=load_web_texts(settings.config_folder / "web", chats.languages),
-        chat=chats.chat(Platform(id="web", name="CAFI", carrier="web")),
+        chat=chats.chat(PLATFORM),
         store=chats.store,
         limits=chats.limits(),
         slow_after=sessions.slow_after_seconds,
@@ -40,7 +44,57 @@ def web(chats: Chats) -> WebBot:
         figures=None if chats.feedback is None else lambda: _figures(chats),
         endpoints=chats.application.endpoint_figures,
         referrals=lambda: ReferralCounts(database=chats.database).ended(weeks.today()),
+        **(_among_others(chats) if chats.shared else {}),
     )
+
+
+def _among_others(chats: Chats) -> dict[str, Any]:
+    """What joins the page to other processes that serve it, and to workers."""
+    from adapters.storage.bells import BellListener
+    from adapters.storage.postgresql import server_parameters
+    from adapters.web_adapter.page_queue import PageQueue
+
+    boards = shared_boards(chats, most=chats.application.settings.web.kept_pages)
+    parameters = server_parameters(chats.database.engine)
+    return {
+        "boards": boards,
+        "inbox": lambda entries: PageQueue(store=chats.store, boards=boards.kept, entries=entries),
+        "bells": BellListener(parameters=parameters, heard=boards.heard, missed=boards.missed),
+    }
+
+
+def shared_boards(chats: Chats, most: int) -> SharedBoards:
+    """What pages show, where several processes serve them; `most` of them in memory."""
+    from adapters.web_adapter.board_store import BoardStore
+    from adapters.web_adapter.shared_boards import SharedBoards
+
+    idle = chats.store.idle_hours * 3600.0
+    return SharedBoards(kept=BoardStore(store=chats.store), most=most, idle_seconds=idle)
+
+
+def web_answers(chats: Chats, queue: JobQueue) -> Dispatch:
+    """What answers messages of the page in a worker; raises ConfigurationError."""
+    try:
+        from adapters.web_adapter.entries import Entries
+        from adapters.web_adapter.screen import WebScreen
+    except ImportError as error:
+        raise _missing() from error
+    chat, boards = chats.chat(PLATFORM), shared_boards(chats, most=1)
+    boards.held = lambda: queue.answering
+    return Dispatch(
+        chat=chat,
+        store=chats.store,
+        screen=WebScreen(boards=boards, entries=Entries(chat=chat), clock=time.monotonic),
+        limits=chats.limits(),
+        deliveries=chats.application.settings.storage.connections,
+        slow_after=chats.application.settings.sessions.slow_after_seconds,
+        inbox=queue,
+        apologises=False,
+    )
+
+
+def _missing() -> ConfigurationError:
+    return ConfigurationError("The packages of the web page are not installed.", key="web", remedy="Install cafi[web].")
 
 
 async def _problems(chats: Chats) -> Sequence[str]:

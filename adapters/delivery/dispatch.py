@@ -58,7 +58,8 @@ class Dispatch:
     """Takes messages of one platform, and answers them. `slow_after`: seconds until a word that it takes longer.
 
     `ready`: waited for before a chat's line begins; a platform that is in a hurry to acknowledge is not held up by it.
-    `inbox`: where messages wait; without one, they are this process's alone.
+    `inbox`: where messages wait; without one, they are this process's alone. `apologises`: people can be told that nothing
+    can be stored; not where what they see is stored, too.
     """
 
     chat: Chat
@@ -71,6 +72,7 @@ class Dispatch:
     on_answer: Callable[[Outgoing], None] = lambda outgoing: None
     ready: Callable[[], Awaitable[None]] = _at_once
     inbox: Inbox | None = None
+    apologises: bool = True
     _lines: dict[ChatIdentity, _Line] = field(default_factory=dict)
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
     _names: Passing = field(default_factory=Passing)
@@ -156,7 +158,7 @@ class Dispatch:
         The crisis referral is shown for each message that calls for it, once, however often the message is tried.
         """
         this = self._names.name(incoming.identity, f"{incoming.at} {incoming.text}".encode(errors="surrogatepass"))
-        if this in self._told_trouble:
+        if not self.apologises or this in self._told_trouble:
             return
         self._told_trouble[this] = time.monotonic()
         while len(self._told_trouble) > MOST_TROUBLE:

@@ -129,6 +129,11 @@ class JobQueue:
         finally:
             self._answering.reset(token)
 
+    @property
+    def answering(self) -> Waiting | None:
+        """The message that this task answers."""
+        return self._answering.get()
+
     async def hold(self, waiting: Waiting) -> None:
         """Look whether nobody else has begun it; raises Superseded."""
         await self.store.hold(waiting)
@@ -141,4 +146,4 @@ class JobQueue:
 
     async def erase(self, identity: ChatIdentity) -> Receipt:
         """As `ChatStore.erase`; raises Superseded where the message that asks for it is somebody else's now."""
-        return await self.store.erase(identity, asked_by=self._answering.get())
+        return await self.store.erase(identity, asked_by=self.answering)

@@ -157,6 +157,9 @@ class JobWorker:
 
     async def _answer(self, context: JobContext, row: int, platform: str) -> None:
         """The job: one message to its end. Raises whatever means that it is to be tried again."""
+        if platform not in self.dispatches:
+            _log.error("a message of a platform waits that this worker has no settings for; another one may have")
+            raise KeyError(platform)
         try:
             waiting = await self.queue.store.begin(row)
         except SealBroken:

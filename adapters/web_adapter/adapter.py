@@ -13,9 +13,11 @@ from starlette.types import ASGIApp
 
 from adapters.conversation.chat import Chat
 from adapters.delivery.dispatch import Dispatch
+from adapters.delivery.inbox import Inbox
 from adapters.delivery.limits import ChatLimits
 from adapters.delivery.store import ChatStore
 from adapters.endpoint_metrics import FigureSource, no_endpoints
+from adapters.storage.bells import BellListener
 from adapters.web_adapter.address_limits import AddressLimits, Buckets, Places
 from adapters.web_adapter.boards import Boards
 from adapters.web_adapter.cookies import FormTokens
@@ -42,7 +44,11 @@ def quiet_libraries() -> None:
 
 @dataclass(kw_only=True)
 class WebBot:
-    """The web page. `pause` may be shared with other platforms; `address` is known once it runs."""
+    """The web page. `pause` may be shared with other platforms; `address` is known once it runs.
+
+    Where other processes serve the page, too, and answer: `boards` are theirs as well, `inbox` is where messages wait, and
+    `bells` tell what is new.
+    """
 
     settings: WebSettings
     languages: WebLanguages
@@ -55,6 +61,9 @@ class WebBot:
     figures: Figures | None = None
     referrals: Ended = nothing
     endpoints: FigureSource = no_endpoints
+    boards: Boards | None = None
+    inbox: Callable[[Entries], Inbox] | None = None
+    bells: BellListener | None = None
     clock: Callable[[], float] = time.monotonic
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
     started: asyncio.Event = field(default_factory=asyncio.Event)
@@ -65,8 +74,11 @@ class WebBot:
     def __post_init__(self) -> None:
         quiet_libraries()
         settings, metrics = self.settings, Metrics(clock=self.clock, endpoints=self.endpoints)
-        boards = Boards(most=settings.kept_pages, idle_seconds=self.store.idle_hours * 3600.0, clock=self.clock)
         entries = Entries(chat=self.chat)
+        boards = self.boards
+        if boards is None:
+            idle = self.store.idle_hours * 3600.0
+            boards = Boards(most=settings.kept_pages, idle_seconds=idle, clock=self.clock)
         self.site = Site(
             settings=settings,
             languages=self.languages,
@@ -80,6 +92,7 @@ class WebBot:
                 deliveries=DELIVERIES,
                 slow_after=self.slow_after,
                 on_answer=metrics.answered,
+                inbox=None if self.inbox is None else self.inbox(entries),
             ),
             boards=boards,
             entries=entries,
@@ -125,13 +138,17 @@ class WebBot:
         if left:
             _log.info("%d messages had been left unanswered", left)
         serving = asyncio.create_task(server.run())
+        beside = []
+        if self.bells is not None:
+            self.bells.stopping = self.stopping
+            beside.append(asyncio.create_task(self.bells.run()))
         stop = asyncio.create_task(self.stopping.wait())
         try:
             await asyncio.wait({serving, stop}, return_when=asyncio.FIRST_COMPLETED)
         finally:
             self.stopping.set()
             self.site.boards.close()
-            await asyncio.gather(serving, stop, return_exceptions=True)
+            await asyncio.gather(serving, stop, *beside, return_exceptions=True)
             await self.site.dispatch.aclose()
 
     def _server(self) -> HttpServer:

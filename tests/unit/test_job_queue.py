@@ -140,7 +140,7 @@ async def test_who_joins_is_told_what_is_missing(tmp_path: Path, storage: Storag
         require_queue(CafiSettings())
     with pytest.raises(ConfigurationError, match="Workers need PostgreSQL"):
         await begun(tmp_path)
-    with pytest.raises(ConfigurationError, match="only Telegram is served") as refused:
+    with pytest.raises(ConfigurationError, match="Telegram and the web page are served") as refused:
         await begun(tmp_path, storage=storage, discord=DiscordSettings(token=SecretStr("t")))
     assert "discord.token" in str(refused.value)
     with pytest.raises(ConfigurationError, match="cafi migrate"):
