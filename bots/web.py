@@ -53,11 +53,13 @@ def _among_others(chats: Chats) -> dict[str, Any]:
     from adapters.storage.bells import BellListener
     from adapters.storage.postgresql import server_parameters
     from adapters.web_adapter.page_queue import PageQueue
+    from adapters.web_adapter.pause import SharedPause
 
     boards = shared_boards(chats, most=chats.application.settings.web.kept_pages)
     parameters = server_parameters(chats.database.engine)
     return {
         "boards": boards,
+        "pause": SharedPause(database=chats.database),
         "inbox": lambda entries: PageQueue(store=chats.store, boards=boards.kept, entries=entries),
         "bells": BellListener(parameters=parameters, heard=boards.heard, missed=boards.missed),
     }

@@ -164,5 +164,5 @@ standing = Table(
     metadata,
     Column("platform", Text, primary_key=True),
     Column("content", Text, nullable=False, comment="mode, pause and what is blocked, as JSON"),
-    info={"of_a_chat": False, "because": "it is what moderators have set for everybody"},
+    info={"of_a_chat": False, "because": "it is what moderators, or an operator, have set for everybody"},
 )

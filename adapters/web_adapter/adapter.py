@@ -24,12 +24,13 @@ from adapters.web_adapter.cookies import FormTokens
 from adapters.web_adapter.entries import Entries
 from adapters.web_adapter.metrics import Metrics
 from adapters.web_adapter.operator_pages import Ended, Figures, OperatorPages, Problems, nothing
+from adapters.web_adapter.pause import Pause
 from adapters.web_adapter.routes import application
 from adapters.web_adapter.screen import WebScreen
 from adapters.web_adapter.server import Connections, HttpServer
 from adapters.web_adapter.settings import WebSettings
 from adapters.web_adapter.texts import WebLanguages
-from adapters.web_adapter.website import Pause, Site
+from adapters.web_adapter.website import Site
 
 DELIVERIES = 8
 """Showing costs nothing here, so several answers may be between shown and stored at the same time."""

@@ -94,6 +94,7 @@ class ChatPages:
                 board = await self.site.boards.change(visit.identity, lambda one: one.seed(restored))
             if not (kept.state.consented or board.entries or board.busy):
                 return visit.go("/")
+        await self.site.pause.look()
         return self._page(visit, board)
 
     def _page(self, visit: Visit, board: Board, *, draft: str = "", status: int = 200) -> Response:
@@ -153,7 +154,7 @@ class ChatPages:
             raise
         if incoming.command not in ALWAYS and not self.site.address.messages.take(visit.asker.address):
             raise RequestRefused(429, written)
-        if self.site.pause.on and incoming.command not in {"crisis", "danger", "safe"}:
+        if incoming.command not in {"crisis", "danger", "safe"} and await self.site.pause.look():
             await self._not_taken(visit, incoming, visit.texts.chat.paused)
         else:
             await self._take_or_tell(visit, incoming)

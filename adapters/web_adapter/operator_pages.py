@@ -94,7 +94,7 @@ class OperatorPages:
             metrics=site.metrics,
             streams=site.places.open,
             boards=len(site.boards),
-            paused=site.pause.on,
+            paused=await site.pause.look(),
             tokens=tokens,
             cost=cost,
             referrals=await self.referrals(),
@@ -130,7 +130,7 @@ class OperatorPages:
         if not self.token or not self.known(visit):
             raise RequestRefused(403)
         if fields.get("do") in {"pause", "resume"}:
-            self.site.pause.on = fields["do"] == "pause"
+            await self.site.pause.switch(on=fields["do"] == "pause")
         elif fields.get("do") == "logout":
             self._logged_in.pop(visit.request.cookies.get(self._cookie, ""), None)
         return RedirectResponse("/operator", status_code=303)

@@ -50,6 +50,8 @@ def _routes(site: Site, operator: OperatorPages) -> Iterator[BaseRoute]:
     yield _route(site, "/static/{file}", fixed.static)
     yield _route(site, "/widget.js", fixed.widget_script)
     yield _route(site, "/health", fixed.health)
+    yield _route(site, "/healthz", fixed.runs)
+    yield _route(site, "/readyz", fixed.ready)
     yield _route(site, "/metrics", operator.metrics)
     yield _route(site, "/operator", operator.page)
     yield _route(site, "/operator/login", operator.login, "POST")

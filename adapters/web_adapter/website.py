@@ -29,6 +29,7 @@ from adapters.web_adapter.cookies import Cookies, FormTokens, Preferences, chose
 from adapters.web_adapter.entries import Entries, Entry
 from adapters.web_adapter.guard import Requester, comes_from_us
 from adapters.web_adapter.metrics import Metrics
+from adapters.web_adapter.pause import Pause
 from adapters.web_adapter.prose import plain, prose, with_contacts, with_links, worded
 from adapters.web_adapter.settings import WebSettings
 from adapters.web_adapter.texts import WebLanguages, WebTexts
@@ -37,13 +38,6 @@ from engine import Referral
 PLATFORM = "web"
 _FOLDER = Path(__file__).parent
 _MOST_FIELDS = 20
-
-
-@dataclass(kw_only=True)
-class Pause:
-    """The operator's switch: while it is on, no new message is taken; help stays."""
-
-    on: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
