@@ -246,6 +246,11 @@ class Chats(Parts):
         sessions = self.application.settings.sessions
         return ChatLimits(messages_a_minute=sessions.messages_a_minute, waiting=sessions.waiting_messages)
 
+    @property
+    def crowded_after(self) -> float | None:
+        """How long the oldest message may wait for a worker; None where there are none."""
+        return self.application.settings.sessions.crowded_after_seconds if self.shared else None
+
     def chat(self, platform: Platform) -> Chat:
         """The chats of one platform."""
         pages = self.pages(platform)

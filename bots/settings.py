@@ -80,6 +80,27 @@ class SessionSettings(Strict):
     slow_after_seconds: float = Field(
         default=8.0, gt=0, description="after so long a chat is told that it takes longer"
     )
+    quoted_after_seconds: float = Field(
+        default=60.0,
+        gt=0,
+        description="with `queue: workers`: what has waited so long for a worker is answered by quotation, without a model",
+    )
+    crowded_after_seconds: float = Field(
+        default=300.0,
+        gt=0,
+        description=(
+            "with `queue: workers`: while the oldest message waits so long for a worker, nothing new is taken, and people "
+            "are asked to write again later; words of danger are answered with the contacts"
+        ),
+    )
+
+    @model_validator(mode="after")
+    def _quoted_first(self) -> SessionSettings:
+        if self.crowded_after_seconds < self.quoted_after_seconds:
+            raise ValueError(
+                "crowded_after_seconds is below quoted_after_seconds: quoting comes first, asking to wait after"
+            )
+        return self
 
 
 class SpendingSettings(Strict):

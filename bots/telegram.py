@@ -63,6 +63,7 @@ def telegram(chats: Chats) -> TelegramBot:
         inbox=chats.queue,
         ownership=lambda number: ownership(chats, number),
         limits=chats.limits(),
+        crowded_after=chats.crowded_after,
         deliveries=settings.deliveries,
         slow_after=chats.application.settings.sessions.slow_after_seconds,
         webhook_url=settings.webhook_url,

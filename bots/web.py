@@ -39,6 +39,7 @@ def web(chats: Chats) -> WebBot:
         chat=chats.chat(PLATFORM),
         store=chats.store,
         limits=chats.limits(),
+        crowded_after=chats.crowded_after,
         slow_after=sessions.slow_after_seconds,
         problems=lambda: _problems(chats),
         figures=None if chats.feedback is None else lambda: _figures(chats),

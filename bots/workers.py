@@ -167,6 +167,7 @@ def worker(chats: Chats) -> list[Bot]:
         parameters=server_parameters(chats.database.engine),
         # Half of them for what needs no model: help in danger must not wait for turns that do.
         at_once=2 * settings.spending.turns_at_once,
+        quoted_after=None if chats.application.provider is None else settings.sessions.quoted_after_seconds,
     )
     return [AnsweringBot(bot=bot, jobs=jobs)]
 

@@ -179,7 +179,7 @@ class Turns:
 
     async def _turn(self, state: ChatState, incoming: Incoming, ask: Ask) -> Outgoings:
         quoting = self.spending.exhausted
-        turn = await ask(quoting)
+        turn = await ask(quoting or incoming.rushed)
         # What stands below a reply is in its language, unless the chat has chosen one.
         said = self.pages.languages.choose(state.language or turn.language)
         before, state = state, state.after(turn)
@@ -192,7 +192,9 @@ class Turns:
         told = quoting and turn.review.outcome is not Outcome.FIXED
         state = replace(state, told_quoting=quoting and (told or before.told_quoting))
         answer = Outgoing(
-            text=_with_notes(turn.reply.text, incoming, said, quoting=told and not before.told_quoting),
+            text=_with_notes(
+                turn.reply.text, self._seen(incoming, turn), said, quoting=told and not before.told_quoting
+            ),
             pictures=tuple(_picture(one, said) for one in turn.reply.media),
             buttons=check_buttons(referral)
             if turn.help is Help.QUESTION
@@ -206,6 +208,11 @@ class Turns:
         else:
             yield answer
             yield Outgoing(poll=poll, private=True, state=state.being_asked(poll.question))
+
+    def _seen(self, incoming: Incoming, turn: Turn) -> Incoming:
+        """Nobody is told of a model that is not there, or would not have been asked."""
+        modelled = self.pages.facts.provider is not None and turn.review.outcome is not Outcome.FIXED
+        return incoming if modelled and not self.spending.exhausted else replace(incoming, rushed=False)
 
     async def _poll(self, state: ChatState, incoming: Incoming, turn: Turn) -> Poll | None:
         """A question back, if this is a good moment for one."""
@@ -263,7 +270,12 @@ def check_buttons(referral: Referral) -> Rows:
 def _with_notes(text: str, incoming: Incoming, said: ChatTexts, *, quoting: bool) -> str:
     notes = [
         note
-        for due, note in ((incoming.late, said.late), (incoming.edited, said.edited), (quoting, said.quoting_today))
+        for due, note in (
+            (incoming.late, said.late),
+            (incoming.edited, said.edited),
+            (quoting, said.quoting_today),
+            (incoming.rushed and not quoting, said.quoting_now),
+        )
         if due
     ]
     return "\n\n".join((*notes, text))

@@ -22,7 +22,7 @@ from adapters.conversation.incoming import Incoming
 from adapters.conversation.outgoing import Outgoing
 from adapters.conversation.state import ChatState
 from adapters.delivery.inbox import Inbox, OwnInbox
-from adapters.delivery.limits import ChatLimits
+from adapters.delivery.limits import ALWAYS, ChatLimits
 from adapters.delivery.retry import Retry
 from adapters.delivery.screen import Gone, NotNow, Part, Screen
 from adapters.delivery.store import ChatStore, Kept, Superseded, Waiting
@@ -59,7 +59,8 @@ class Dispatch:
 
     `ready`: waited for before a chat's line begins; a platform that is in a hurry to acknowledge is not held up by it.
     `inbox`: where messages wait; without one, they are this process's alone. `apologises`: people can be told that nothing
-    can be stored; not where what they see is stored, too.
+    can be stored; not where what they see is stored, too. `crowded_after`: seconds that the oldest message may wait for
+    somebody who answers it; beyond, people are asked to write again later, None for however long.
     """
 
     chat: Chat
@@ -73,6 +74,7 @@ class Dispatch:
     ready: Callable[[], Awaitable[None]] = _at_once
     inbox: Inbox | None = None
     apologises: bool = True
+    crowded_after: float | None = None
     _lines: dict[ChatIdentity, _Line] = field(default_factory=dict)
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
     _names: Passing = field(default_factory=Passing)
@@ -106,6 +108,7 @@ class Dispatch:
         What is beyond a chat's limits is not kept; the person is told.
         """
         kept, refused = self._admitted(arrived, await self._inbox.ahead({one.identity for one in arrived}))
+        kept, late = await self._in_time(kept)
         if kept or cursor is not None:
             try:
                 stored = await self._inbox.take(kept, cursor)
@@ -118,7 +121,31 @@ class Dispatch:
                 self._enqueue(waiting)
         for one in refused:
             self._refuse(one)
-        return len(refused)
+        for one in late:
+            self._later(self._put_off(one))
+        return len(refused) + len(late)
+
+    async def _in_time(self, kept: list[Incoming]) -> tuple[list[Incoming], list[Incoming]]:
+        """What is taken, and what would wait for too long; what no limit holds back is taken."""
+        most = self.crowded_after
+        asking = [one for one in kept if one.command not in ALWAYS]
+        age = 0.0
+        if most is not None and asking:
+            with suppress(StorageError):  # taking them will say so
+                age = await self._inbox.age()
+        if most is None or age <= most:
+            return kept, []
+        return [one for one in kept if one.command in ALWAYS], asking
+
+    async def _put_off(self, incoming: Incoming) -> None:
+        """Ask somebody to write again later, once in a while; words of danger get the referral each time."""
+        kept = None
+        with suppress(StorageError):
+            kept = await self.store.load(incoming.identity)
+        state = (kept.state if kept else None) or self.chat.start(incoming)
+        outgoing = await self.chat.crowded(state, incoming)
+        if outgoing.referral or self.limits.may_tell(incoming.identity):
+            await self._shown(incoming, outgoing)
 
     def _admitted(
         self, arrived: Sequence[Incoming], elsewhere: Mapping[ChatIdentity, int]

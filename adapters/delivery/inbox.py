@@ -21,6 +21,10 @@ class Inbox(Protocol):
         """How many messages of each chat wait elsewhere than in this process."""
         ...
 
+    async def age(self) -> float:
+        """For how many seconds the oldest message waits that only lacks somebody who answers it."""
+        ...
+
     async def take(self, arrived: Sequence[Incoming], cursor: tuple[str, int] | None) -> Sequence[Waiting]:
         """Put messages on disk; those that this process has to answer itself."""
         ...
@@ -53,6 +57,10 @@ class OwnInbox:
     async def ahead(self, chats: Collection[ChatIdentity]) -> Mapping[ChatIdentity, int]:
         """None: all that waits is in the lines of the dispatch."""
         return {}
+
+    async def age(self) -> float:
+        """Nothing waits for anybody else."""
+        return 0.0
 
     async def take(self, arrived: Sequence[Incoming], cursor: tuple[str, int] | None) -> Sequence[Waiting]:
         """All of them are for this process."""

@@ -10,7 +10,7 @@ import asyncio
 import logging
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import psycopg
@@ -72,13 +72,15 @@ class _Jobs(FencedJobs):
 class JobWorker:
     """Answers until it is told to stop. `parameters`: of the server, as psycopg takes them. `at_once`: messages.
 
-    `dispatches`: by platform. The database may go away and come back.
+    `dispatches`: by platform. `quoted_after`: seconds that a message may wait for a worker; beyond, it is answered without
+    a model, None for however long. The database may go away and come back.
     """
 
     queue: JobQueue
     dispatches: Mapping[str, Dispatch]
     parameters: Mapping[str, Any]
     at_once: int
+    quoted_after: float | None = None
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
     _jobs: _Jobs = field(init=False)
     _app: App = field(init=False)
@@ -169,6 +171,8 @@ class JobWorker:
             await self.queue.store.drop(row)
             return
         if waiting is not None:
+            if self.quoted_after is not None and await self._jobs.waited(context.job) > self.quoted_after:
+                waiting = replace(waiting, incoming=waiting.incoming.in_a_rush())
             with self.queue.in_hand(waiting):
                 await self.dispatches[platform].answer(waiting)
 

@@ -56,6 +56,7 @@ class WebBot:
     chat: Chat
     store: ChatStore
     limits: ChatLimits
+    crowded_after: float | None = None
     slow_after: float = 8.0
     pause: Pause = field(default_factory=Pause)
     problems: Problems = nothing
@@ -90,6 +91,7 @@ class WebBot:
                 store=self.store,
                 screen=WebScreen(boards=boards, entries=entries, clock=self.clock, timed=metrics.took),
                 limits=self.limits,
+                crowded_after=self.crowded_after,
                 deliveries=DELIVERIES,
                 slow_after=self.slow_after,
                 on_answer=metrics.answered,
