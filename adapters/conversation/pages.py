@@ -139,7 +139,7 @@ class Pages:
 
     async def crisis(self, state: ChatState, incoming: Incoming) -> Outgoings:
         """The contacts, at any time."""
-        yield Outgoing(text=self.referral(state).full(), referral=True, private=True, state=state)
+        yield Outgoing(text=self.referral(state).full(wanted=True), referral=True, private=True, state=state)
 
     async def country(self, state: ChatState, incoming: Incoming) -> Outgoings:
         """The country whose contacts are shown."""

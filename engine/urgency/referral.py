@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -191,12 +191,17 @@ class Referral:
     texts: ReferralTexts
     language: str = "en"
 
-    def full(self, *, kind: Kind = Kind.UNCLEAR, third_person: bool = False) -> str:
-        """The whole text: its first sentence names the help, then it takes up what was told; every contact follows."""
+    def full(self, *, kind: Kind = Kind.UNCLEAR, third_person: bool = False, wanted: bool = False) -> str:
+        """The whole text: a few words take up what was told, the next sentence names the help; who else can be reached
+        follows. Nobody is named twice. Whom families turn to by day is left out, unless the worry is about somebody else.
+        `wanted`: the contacts were asked for, so that nothing was told and all of them follow."""
         call = self._own.call_about if third_person else self._own.call
         text = self.texts.third_person if third_person else self.texts.first_person
         called = call.format(emergency=self.contacts.emergency.number, or_line=self._or_line)
-        return f"{text.format(call=called, opening=self.texts.openings[kind])}\n{self.listed()}"
+        said = text.format(call=called, opening="" if wanted else self.texts.openings[kind]).strip()
+        others = [one for one in self.lines() if not _names(called, one.contact.number)]
+        at_once = [one for one in others if one.contact.purpose != "family"]
+        return "\n".join((said, *self._listed(others if third_person or wanted else at_once or others)))
 
     def every_form(self) -> frozenset[str]:
         """Every text that may stand in place of an answer, whole or as one line."""
@@ -205,12 +210,14 @@ class Referral:
 
     def listed(self) -> str:
         """The contacts alone, for somebody who only looks them up."""
-        lines = [
-            f"- {self.texts.line.format(title=one.title, reach=one.reach)}"
-            + (f" ({one.details})" if one.details else "")
-            for one in self.lines()
-        ]
-        return "\n".join((*lines, *([self.note] if self.note else [])))
+        return "\n".join(self._listed(self.lines()))
+
+    def _listed(self, chosen: Iterable[ContactLine]) -> Iterator[str]:
+        for one in chosen:
+            told = f" ({one.details})" if one.details else ""
+            yield f"- {self.texts.line.format(title=one.title, reach=one.reach)}{told}"
+        if self.note:
+            yield self.note
 
     def lines(self) -> tuple[ContactLine, ...]:
         """Every contact, in the reader's language."""
@@ -340,6 +347,10 @@ class Referrals:
         named = {_plain(name): code for one in self.texts for code, name in self.names_in(one).items()}
         code = wanted if wanted in self.countries else named.get(wanted) or codes.get(wanted)
         return code if code in self.countries else None
+
+
+def _names(text: str, number: str) -> bool:
+    return bool(number) and re.search(rf"(?<!\d)(?<!\d ){re.escape(number)}(?! ?\d)", text) is not None
 
 
 def _rows(text: ReferralTexts) -> list[tuple[str, ...]]:
