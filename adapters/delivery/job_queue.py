@@ -95,9 +95,9 @@ class FencedJobs(JobManager):
         await self.connector.execute_query_all_async(query=_RETRY, **_holder(job), retry_at=retry_at)
 
     async def waited(self, job: Job) -> float:
-        """How many seconds a job has waited for a worker, by the server's clock."""
-        found = await self.connector.execute_query_one_async(query=_WAITED, job_id=job.id)
-        return float(found["waited"] or 0.0)
+        """How many seconds a job has waited for a worker, by the server's clock; 0 for one that is not there any more."""
+        found = await self.connector.execute_query_all_async(query=_WAITED, job_id=job.id)
+        return float(found[0]["waited"] or 0.0) if found else 0.0
 
 
 def _holder(job: Job) -> dict[str, Any]:

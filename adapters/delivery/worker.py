@@ -162,6 +162,7 @@ class JobWorker:
         if platform not in self.dispatches:
             _log.error("a message of a platform waits that this worker has no settings for; another one may have")
             raise KeyError(platform)
+        late = self.quoted_after is not None and await self._jobs.waited(context.job) > self.quoted_after
         try:
             waiting = await self.queue.store.begin(row)
         except SealBroken:
@@ -171,7 +172,7 @@ class JobWorker:
             await self.queue.store.drop(row)
             return
         if waiting is not None:
-            if self.quoted_after is not None and await self._jobs.waited(context.job) > self.quoted_after:
+            if late:
                 waiting = replace(waiting, incoming=waiting.incoming.in_a_rush())
             with self.queue.in_hand(waiting):
                 await self.dispatches[platform].answer(waiting)

@@ -89,7 +89,7 @@ async def test_a_board_is_found_changed_and_erased_with_its_chat(database: Datab
 
 
 async def test_who_answers_a_message_anew_takes_back_what_was_shown_of_it(database: Database) -> None:
-    """A worker that died after showing an answer: the next one's stands in its place. Whoever lost a message shows nothing."""
+    """Of a worker that died after showing an answer, the next one's stands in its place, and who lost a message shows nothing."""
     store = store_over(database)
     kept = BoardStore(store=store)
     [waiting] = await store.take([message(ANNA)])
