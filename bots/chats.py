@@ -32,6 +32,7 @@ from adapters.storage.clock import WallClock
 from adapters.storage.database import Database
 from adapters.storage.keyring_file import InboxKey, from_texts, load, make_inbox_key, read_inbox_key, save
 from adapters.storage.lock import alone
+from adapters.storage.ownership import AdvisoryOwnership, Ownership, Undisputed
 from adapters.storage.pseudonyms import Naming
 from adapters.storage.referral_counts import ReferralCounts
 from adapters.storage.seal import Keyring, Secret
@@ -250,6 +251,12 @@ class Chats(Parts):
     def crowded_after(self) -> float | None:
         """How long the oldest message may wait for a worker; None where there are none."""
         return self.application.settings.sessions.crowded_after_seconds if self.shared else None
+
+    def ownership(self, number: int, what: str) -> Ownership:
+        """Who of several processes does something that one at a time may do: `number` of what; `what` for the log."""
+        if not self.shared:
+            return Undisputed()
+        return AdvisoryOwnership(database=self.database, number=number, what=what)
 
     def chat(self, platform: Platform) -> Chat:
         """The chats of one platform."""

@@ -63,18 +63,12 @@ def require_queue(settings: CafiSettings) -> None:
 
 def refuse_others(settings: CafiSettings) -> None:
     """Raises ConfigurationError for what does not work beside workers yet."""
-    both = {
-        "discord.token": settings.discord.token is not None,
-        "feedback.sinks": "webhook" in settings.feedback.sinks,
-    }
-    for key, asked in both.items():
-        if asked:
-            raise ConfigurationError(
-                "With queue: workers Telegram and the web page are served; Discord and the webhook of feedback need a "
-                "process of their own.",
-                key=key,
-                remedy="Switch it off here, or run it with queue: process and a database of its own.",
-            )
+    if "webhook" in settings.feedback.sinks:
+        raise ConfigurationError(
+            "The webhook of feedback needs a process of its own, not queue: workers.",
+            key="feedback.sinks",
+            remedy="Leave webhook out here: the sink database keeps the counts.",
+        )
 
 
 async def prepare(chats: Chats) -> Migrated:

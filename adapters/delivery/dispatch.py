@@ -209,6 +209,12 @@ class Dispatch:
         running = [line.worker for line in self._lines.values() if line.worker is not None]
         await _settled([*running, *self._tasks], seconds)
 
+    async def leave(self) -> None:
+        """Somebody else answers what waits: break off, and know nothing of it any more."""
+        running = [line.worker for line in self._lines.values() if line.worker is not None]
+        await _settled([*running, *self._tasks], 0.0)
+        self._lines.clear()
+
     @property
     def busy(self) -> bool:
         """Whether anything is being answered."""

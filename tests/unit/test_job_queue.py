@@ -19,7 +19,7 @@ from adapters.delivery.limits import ChatLimits
 from adapters.storage.database import Database
 from adapters.storage.schema_version import migrate
 from bots.chats import Chats
-from bots.settings import CafiSettings, DiscordSettings, StorageSettings
+from bots.settings import CafiSettings, FeedbackSettings, StorageSettings
 from engine.exceptions import ConfigurationError
 from engine.models.scripted import ScriptedModel
 from tests.chats import MemoryScreen, chat_over
@@ -141,9 +141,9 @@ async def test_who_joins_is_told_what_is_missing(tmp_path: Path, storage: Storag
         require_queue(CafiSettings())
     with pytest.raises(ConfigurationError, match="Workers need PostgreSQL"):
         await begun(tmp_path)
-    with pytest.raises(ConfigurationError, match="Telegram and the web page are served") as refused:
-        await begun(tmp_path, storage=storage, discord=DiscordSettings(token=SecretStr("t")))
-    assert "discord.token" in str(refused.value)
+    webhook = FeedbackSettings(sinks=("webhook",), webhook_url="https://a.example", webhook_secret=SecretStr("s" * 16))
+    with pytest.raises(ConfigurationError, match=r"feedback\.sinks"):
+        await begun(tmp_path, storage=storage, feedback=webhook)
     with pytest.raises(ConfigurationError, match="cafi migrate"):
         await begun(tmp_path, storage=storage)
     await prepared(tmp_path, storage)
