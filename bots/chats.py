@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -36,6 +36,7 @@ from adapters.storage.ownership import AdvisoryOwnership, Ownership, Undisputed
 from adapters.storage.pseudonyms import Naming
 from adapters.storage.referral_counts import ReferralCounts
 from adapters.storage.seal import Keyring, Secret
+from adapters.storage.shared_places import SharedPlaces
 from adapters.storage.tables import inbox, reviews
 from adapters.storage.urgent_counts import UrgentCounts
 from adapters.storage.vault import Vault
@@ -276,8 +277,18 @@ class Chats(Parts):
             feedback=self.feedback,
             counts=self.counts,
             reader=self.reader,
-            places=self.application.places,
+            places=self.places,
         )
+
+    @cached_property
+    def places(self) -> AbstractAsyncContextManager[object] | None:
+        """Of turns with a model: of this process, and where that is asked for, of all together."""
+        own, most = self.application.places, self.application.settings.spending.turns_of_all
+        if own is None or most is None or not self.shared:
+            return own
+        places = SharedPlaces(database=self.database, most=most, own=own)
+        self.application.closing.push_async_callback(places.aclose)
+        return places
 
     @cached_property
     def counts(self) -> UrgentCounts:

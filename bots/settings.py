@@ -127,6 +127,11 @@ class SpendingSettings(Strict):
             "`sessions.slow_after_seconds`. The crisis referral needs no place"
         ),
     )
+    turns_of_all: int | None = Field(
+        default=None,
+        ge=1,
+        description="with `queue: workers`: the same for all workers together, where a provider bears no more; none: no limit",
+    )
 
 
 _WEBHOOK_SECRET = re.compile(r"[A-Za-z0-9_-]{24,256}")
@@ -267,6 +272,18 @@ class FeedbackSettings(Strict):
         return self
 
 
+class HealthSettings(Strict):
+    """Signs of life of a process, for whoever watches it: `/healthz` while it runs, `/readyz` while it works."""
+
+    host: str = Field(default="127.0.0.1", description="where they are served")
+    port: int | None = Field(
+        default=None,
+        ge=0,
+        le=65535,
+        description="and the port there; without one they are not. The page and the endpoint serve their own besides",
+    )
+
+
 class TerminalSettings(Strict):
     """`cafi chat`."""
 
@@ -332,6 +349,7 @@ class CafiSettings(BaseSettings):
     web: WebSettings = WebSettings()
     discord: DiscordSettings = DiscordSettings()
     api: ApiSettings = ApiSettings()
+    health: HealthSettings = HealthSettings()
     terminal: TerminalSettings = TerminalSettings()
     moderation: ModerationSettings = ModerationSettings()
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(

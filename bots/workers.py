@@ -15,6 +15,7 @@ from adapters.storage.postgresql import server_parameters
 from adapters.storage.schema_version import Migrated, newest, schema
 from bots.chats import Chats
 from bots.secret_file import secret_file
+from bots.signs_of_life import signs_of_life
 from engine import ConfigurationError
 
 if TYPE_CHECKING:
@@ -163,7 +164,9 @@ def worker(chats: Chats) -> list[Bot]:
         at_once=2 * settings.spending.turns_at_once,
         quoted_after=None if chats.application.provider is None else settings.sessions.quoted_after_seconds,
     )
-    return [AnsweringBot(bot=bot, jobs=jobs)]
+    answering: list[Bot] = [AnsweringBot(bot=bot, jobs=jobs)]
+    watched = signs_of_life(settings.health, lambda: jobs.connected)
+    return answering if watched is None else [*answering, watched]
 
 
 @dataclass(kw_only=True)

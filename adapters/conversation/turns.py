@@ -5,7 +5,6 @@ All platforms and commands go through `Turns`; nothing else asks the engine for 
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field, replace
@@ -43,7 +42,7 @@ class Turns:
     feedback: FeedbackPort | None = None
     counts: UrgentCounts = field(default_factory=UrgentCounts)
     reader: Reader = field(default_factory=Reader)
-    places: asyncio.Semaphore | None = None
+    places: AbstractAsyncContextManager[object] | None = None
 
     # --- The engine -------------------------------------------------------------------------------------------------
 

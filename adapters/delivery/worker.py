@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
@@ -82,6 +83,7 @@ class JobWorker:
     at_once: int
     quoted_after: float | None = None
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
+    _beaten: float = float("-inf")
     _jobs: _Jobs = field(init=False)
     _app: App = field(init=False)
 
@@ -93,6 +95,11 @@ class JobWorker:
         # Jobs that the library gave up; and its watch over its own connections ends where nothing is periodic.
         tidied = self._app.task(name="tidy", queue=QUEUE, queueing_lock="tidy")(self._tidy)
         self._app.periodic(cron="17 * * * *")(tidied)
+
+    @property
+    def connected(self) -> bool:
+        """Whether others can see that it lives."""
+        return time.monotonic() - self._beaten < STALLED_SECONDS
 
     async def run(self) -> None:
         """Raises nothing of the queue's: it waits until the server is there again."""
@@ -147,6 +154,7 @@ class JobWorker:
             if worker.worker_id is not None:
                 with suppress(ConnectorException):
                     await self._jobs.update_heartbeat(worker.worker_id)
+                    self._beaten = time.monotonic()
 
     async def _look(self) -> None:
         """Put back what dead workers had in hand."""

@@ -59,7 +59,11 @@ class SharedBoards(Boards):
         refused = await take(steps)
         if refused and said is not None:
             await self.change(identity, lambda board: board.add(said))
-        await self.kept.ring(identity)
+        elif said is None:
+            with suppress(StorageError):  # they are on disk; pages look by themselves
+                await self.kept.ring(identity)
+        if (board := self.find(identity)) is not None:
+            board.ring()
         return refused
 
     def lingers(self, identity: ChatIdentity) -> bool:
@@ -95,8 +99,8 @@ class SharedBoards(Boards):
             board.token = await self.kept.token(identity)
             self._tokens[board.token] = identity
         kept = await self.kept.load(identity, board.version)
-        if self.find(identity) is not board:
-            return board  # it was dropped meanwhile
+        if board.closed:  # meanwhile
+            return board
         if kept.version:
             _take_over(board, kept)
         elif board.version > 0:
@@ -104,6 +108,7 @@ class SharedBoards(Boards):
             (self.lose if expired else self.drop)(identity)
             if expired:
                 return self.get(identity)
+            board.close()
         board.wait_for(kept.waiting)
         return board
 

@@ -85,7 +85,7 @@ class Deployment:
         """One more worker."""
         from bots.workers import worker
 
-        [bot] = worker(await self._joined(model=model, **settings))
+        bot, *_ = worker(await self._joined(model=model, **settings))
         running = asyncio.create_task(bot.run())
 
         self.running[id(bot)] = running
@@ -296,8 +296,11 @@ async def test_a_killed_worker_and_a_killed_server_lose_nothing_and_show_nothing
             "CAFI_SESSIONS__WAITING_MESSAGES": "50",
             "CAFI_WEB__ENABLED": "true",
         }
-        ports = [free_port(), free_port()]
-        kinds = [("run", {"CAFI_WEB__PORT": str(port)}) for port in ports] + [("worker", {}), ("worker", {})]
+        ports, health = [free_port(), free_port()], free_port()
+        kinds = [("run", {"CAFI_WEB__PORT": str(port)}) for port in ports] + [
+            ("worker", {}),
+            ("worker", {"CAFI_HEALTH__PORT": str(health)}),
+        ]
         cafis = [Cafi(tmp_path, common | more, kind, f"{at}.txt") for at, (kind, more) in enumerate(kinds)]
         for cafi in cafis:
             await cafi.start()
@@ -323,6 +326,10 @@ async def test_a_killed_worker_and_a_killed_server_lose_nothing_and_show_nothing
             await person.look()
             assert set(person.sent) <= set(person.asked) <= {*person.sent, *person.unsure}
             assert person.asked == sorted(set(person.asked)) and person.answered == Counter(person.asked)
+        async with httpx.AsyncClient() as client:
+            for port in (ports[1], health):
+                found = [await client.get(f"http://127.0.0.1:{port}/{one}") for one in ("healthz", "readyz")]
+                assert [one.status_code for one in found] == [200, 200]
         for number in (1, 3):
             assert await cafis[number].end(signal.SIGTERM) == 0
     assert sum(len(one.sent) for one in people) > 20 and all("Traceback" not in one.log.read_text() for one in cafis)
