@@ -98,8 +98,6 @@ class SharedPlaces:
         self._held = [None] * len(self._held)
         if connection is not None:
             with suppress(SQLAlchemyError):
-                connection.invalidate()
-            with suppress(SQLAlchemyError):
                 connection.close()
 
     async def aclose(self) -> None:
