@@ -10,12 +10,15 @@ from typing import TYPE_CHECKING, Any
 from adapters import weeks
 from adapters.conversation.privacy import Platform
 from adapters.delivery.dispatch import Dispatch
+from adapters.feedback.report_figures import reports_before
+from adapters.feedback.tallies import all_tallies
 from adapters.storage.referral_counts import ReferralCounts
 from bots.chats import Chats
 from engine import ConfigurationError
 
 if TYPE_CHECKING:
     from adapters.delivery.job_queue import JobQueue
+    from adapters.feedback.corrections import Correction
     from adapters.feedback.questions import Questions
     from adapters.web_adapter.adapter import WebBot
     from adapters.web_adapter.operator_pages import Figure
@@ -28,6 +31,7 @@ def web(chats: Chats) -> WebBot:
     """The web page; raises ConfigurationError."""
     try:
         from adapters.web_adapter.adapter import WebBot
+        from adapters.web_adapter.operator_pages import nothing
         from adapters.web_adapter.texts import load_web_texts
     except ImportError as error:
         raise _missing() from error
@@ -45,6 +49,8 @@ def web(chats: Chats) -> WebBot:
         figures=None if chats.feedback is None else lambda: _figures(chats),
         endpoints=chats.application.endpoint_figures,
         referrals=lambda: ReferralCounts(database=chats.database).ended(weeks.today()),
+        reports=nothing if chats.report_watch is None else chats.report_watch.alarms,
+        results=(lambda: _results(chats)) if chats.corrections else None,
         **(_among_others(chats) if chats.shared else {}),
     )
 
@@ -98,6 +104,12 @@ def web_answers(chats: Chats, queue: JobQueue) -> Dispatch:
 
 def _missing() -> ConfigurationError:
     return ConfigurationError("The packages of the web page are not installed.", key="web", remedy="Install cafi[web].")
+
+
+async def _results(chats: Chats) -> Sequence[tuple[Correction, int | None]]:
+    """What was corrected, and how many reports of weeks that have ended it followed."""
+    tallies, today = await chats.database.run(all_tallies), weeks.today()
+    return [(one, reports_before(tallies, one, today)) for one in chats.corrections]
 
 
 async def _problems(chats: Chats) -> Sequence[str]:

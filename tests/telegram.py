@@ -65,7 +65,7 @@ async def running(
 ) -> AsyncIterator[TelegramBot]:
     """The bot, until the end of the block."""
     chosen = TelegramSettings(token=SecretStr(fake.token), base_url=fake.base_url, **(telegram_settings or {}))
-    given = {} if real_feedback else {"feedback": feedback}
+    given = {} if real_feedback else {"feedback": feedback, "reports": None}
     chats = chats_in(folder, model, given=given, telegram=chosen, **settings)
     async with chats.application.closing:
         await chats.begin()

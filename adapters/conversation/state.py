@@ -36,6 +36,8 @@ class ChatState:
     `country` and `language` as chosen, an empty country by somebody who would rather not say.
     `waiting`: the question sent before consent, `waiting_topic` the topic opened before it. `answered`: the last answer's
     number; `answers`: the last few.
+    `declined`: answers in a row that were none; `reported`: what was reported, each once for as long as the chat lasts.
+    `paused_until`: the end of a pause, in seconds since 1970, 0 for none.
     `since_asked`: answers since feedback was asked for; `asked`: the questions of feedback they were asked, each once and
     for as long as the chat lasts; `since_referral`: answers since help was shown, if ever. `told_quoting`: they know
     that today's answers are quotations only.
@@ -53,6 +55,9 @@ class ChatState:
     asked: tuple[str, ...] = ()
     since_referral: int | None = None
     told_quoting: bool = False
+    declined: int = 0
+    reported: tuple[str, ...] = ()
+    paused_until: float = 0.0
 
     @property
     def spoken(self) -> str | None:
@@ -88,6 +93,7 @@ class ChatState:
             answers=(*self.answers, this)[-KEPT_ANSWERS:],
             since_asked=self.since_asked + 1,
             since_referral=0 if referred else since,
+            declined=self.declined + 1 if turn.declined else 0,
         )
 
     def to_json(self) -> bytes:
@@ -98,6 +104,9 @@ class ChatState:
             "answers": [asdict(one) for one in self.answers],
             "asked": self.asked,
             "waiting_topic": self.waiting_topic,
+            "declined": self.declined,
+            "reported": self.reported,
+            "paused_until": self.paused_until,
             **{name: getattr(self, name) for name in _PLAIN},
         }
         return json.dumps(kept, ensure_ascii=False, separators=(",", ":")).encode(errors="surrogatepass")
@@ -115,6 +124,9 @@ class ChatState:
             answers=tuple(Answered(**{**one, "sources": tuple(one["sources"])}) for one in kept["answers"]),
             asked=tuple(kept.get("asked", ())),  # chats of earlier versions do not say
             waiting_topic=kept.get("waiting_topic", ""),
+            declined=kept.get("declined", 0),
+            reported=tuple(kept.get("reported", ())),
+            paused_until=kept.get("paused_until", 0.0),
             **{name: kept[name] for name in _PLAIN},
         )
 

@@ -28,6 +28,8 @@ MOST_CHARACTERS = 12_000
 _ERASING = frozenset({"forget", "stop", "decline"})
 _COMMANDS = frozenset(COMMANDS) | NAMING | {"thumb", "consent", "danger"}
 _WAKE_SECONDS = 20.0
+_WHILE_PAUSED = frozenset({"crisis", "danger", "safe", "people", "report"})
+"""What is taken while an operator has paused the page."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,6 +111,7 @@ class ChatPages:
             board=board,
             draft=draft,
             paused=self.site.pause.on,
+            pausable=self.site.chat.pages.pausable,
             emergency=visit.emergency,
             suggested=self._suggested(visit),
         )
@@ -154,7 +157,7 @@ class ChatPages:
             raise
         if incoming.command not in ALWAYS and not self.site.address.messages.take(visit.asker.address):
             raise RequestRefused(429, written)
-        if incoming.command not in {"crisis", "danger", "safe"} and await self.site.pause.look():
+        if incoming.command not in _WHILE_PAUSED and await self.site.pause.look():
             await self._not_taken(visit, incoming, visit.texts.chat.paused)
         else:
             await self._take_or_tell(visit, incoming)

@@ -391,17 +391,27 @@ def referral_faults(contacts: CountryContacts, path: Path) -> list[Configuration
     """What makes a country's contacts unusable."""
     found = []
     for contact in contacts.contacts:
-        digits = re.sub(r"[ ()+/-]", "", contact.number)
         if not contact.number and not contact.link:
             found.append(_fault("The contact has neither number nor link.", path, contact))
-        elif contact.number and digits != "000" and _PLACEHOLDER.fullmatch(digits):
+        elif contact.number and is_placeholder_number(contact.number):
             found.append(_fault("The number is a placeholder.", path, contact))
-        elif _STAND_IN.search(f"{contact.name} {contact.what} {contact.number} {contact.link}"):
+        elif is_placeholder(f"{contact.name} {contact.what} {contact.number} {contact.link}"):
             found.append(_fault("The contact is a placeholder.", path, contact))
     if not any(contact.purpose == "emergency" for contact in contacts.contacts):
         problem = "No contact has the purpose 'emergency'."
         found.append(ConfigurationError(problem, file=path, key="contacts", remedy="Add the emergency number."))
     return found
+
+
+def is_placeholder_number(number: str) -> bool:
+    """Whether nobody can be reached at a number."""
+    digits = re.sub(r"[ ()+/-]", "", number)
+    return digits != "000" and _PLACEHOLDER.fullmatch(digits) is not None
+
+
+def is_placeholder(said: str) -> bool:
+    """Whether a text stands where somebody was to put in theirs."""
+    return _STAND_IN.search(said) is not None
 
 
 def foreign_numbers(

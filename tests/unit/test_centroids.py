@@ -20,7 +20,7 @@ def centroids() -> Centroids:
 
 
 def test_a_telling_word_that_is_missing_says_more_than_common_ones_that_are_there() -> None:
-    """Of "does the tablet make you fat" the label with the many common words is more alike, the one about fat covers what tells."""
+    """The label with the common words of a message may be more alike; the one that has its telling word covers it."""
     like, _ = centroids().likeness("does the tablet make you fat")
     assert like[0] > like[1]
     by_chance, about_fat, without_texts = centroids().covered("does the tablet make you fat?")
