@@ -16,8 +16,10 @@ from sqlalchemy import Connection, func, select
 from adapters.conversation.chat import Chat
 from adapters.conversation.daily_budget import DailyBudget
 from adapters.conversation.feedback_port import FeedbackPort, ReportPort
+from adapters.conversation.notices import Notices
 from adapters.conversation.pages import Pages
 from adapters.conversation.privacy import FeedbackDestination, Platform, PrivacyFacts
+from adapters.conversation.protocol import PublishedProtocol
 from adapters.conversation.reader import Reader
 from adapters.conversation.texts import Languages, load_languages
 from adapters.conversation.turns import Turns
@@ -33,6 +35,7 @@ from adapters.storage.clock import WallClock
 from adapters.storage.database import Database
 from adapters.storage.keyring_file import InboxKey, from_texts, load, make_inbox_key, read_inbox_key, save
 from adapters.storage.lock import alone
+from adapters.storage.monthly_counts import MonthlyCounts
 from adapters.storage.ownership import AdvisoryOwnership, Ownership, Undisputed
 from adapters.storage.pseudonyms import Naming
 from adapters.storage.referral_counts import ReferralCounts
@@ -43,6 +46,7 @@ from adapters.storage.urgent_counts import UrgentCounts
 from adapters.storage.vault import Vault
 from bots.compose import Application
 from bots.parts import Parts
+from bots.protocol import published_protocol
 from bots.reports import allow_list, report_desk
 from bots.secret_file import database_file, secret_file
 from engine import ConfigurationError
@@ -297,6 +301,8 @@ class Chats(Parts):
             platform=platform,
             facts=self.facts,
             people=self.application.people,
+            notices=self.notices,
+            protocol=self.protocol,
         )
 
     def turns(self, pages: Pages) -> Turns:
@@ -324,7 +330,28 @@ class Chats(Parts):
     @cached_property
     def counts(self) -> UrgentCounts:
         """How often the referral was shown."""
-        return UrgentCounts()
+        return UrgentCounts(monthly=self.monthly)
+
+    @cached_property
+    def monthly(self) -> MonthlyCounts:
+        """What the law wants counted by month."""
+        return MonthlyCounts()
+
+    @cached_property
+    def notices(self) -> Notices:
+        """When people are told that they write to a program."""
+        service = self.application.service
+        return Notices(
+            now=self.clock,
+            counts=self.monthly,
+            asked={code: service.here(code).answers.get("person", "") for code in self.languages.texts},
+            adults_only=self.application.settings.notices.adults_only,
+        )
+
+    @cached_property
+    def protocol(self) -> PublishedProtocol:
+        """How danger is recognised here; raises ConfigurationError."""
+        return published_protocol(self.application, self.languages)
 
     @cached_property
     def reader(self) -> Reader:

@@ -42,6 +42,7 @@ from engine import (
     Guide,
     GuideTexts,
     Hit,
+    HumanClaims,
     Judge,
     JudgePhrases,
     KnowledgeBase,
@@ -268,6 +269,11 @@ class Application(Parts):
         return JudgePhrases.load(self.settings.config_folder / "judges" / "phrases.yaml")
 
     @cached_property
+    def human_claims(self) -> HumanClaims:
+        """The words with which a reply would claim to be a human being."""
+        return HumanClaims.load(self.settings.config_folder / "judges" / "human.yaml")
+
+    @cached_property
     def tone_head(self) -> ToneHead:
         """What the built-in judges have learnt."""
         return ToneHead.load(self.settings.config_folder / "judges" / "role_and_tone.bin")
@@ -432,6 +438,7 @@ class Application(Parts):
             texts=texts,
             teams=teams,
             embedded=self.embedded(knowledge),
+            human=self.human_claims,
             private=private_sentences(*(rule.statement for rule in rules.rules), *self._instructions()),
         )
 

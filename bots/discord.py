@@ -48,6 +48,7 @@ def discord_bot(chats: Chats, gate: Gate | None = None, moderation: Moderation |
     pages = replace(
         chats.pages(Platform(id="discord", name="Discord")),
         facts=facts,
+        protocol=replace(chats.protocol, facts=replace(chats.protocol.facts, crisis_notes=bool(notice))),
         moderators=None if moderation is None else moderation.notices,
     )
     turns = chats.turns(pages)

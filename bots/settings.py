@@ -304,6 +304,18 @@ class ReportSettings(Strict):
     )
 
 
+class NoticeSettings(Strict):
+    """What is said of the service beside that it is a program."""
+
+    adults_only: bool = Field(
+        default=False,
+        description=(
+            "say, in one calm line at first contact, that the service is not written for people under 18; nobody is asked "
+            "their age"
+        ),
+    )
+
+
 class TerminalSettings(Strict):
     """`cafi chat`."""
 
@@ -371,6 +383,7 @@ class CafiSettings(BaseSettings):
     api: ApiSettings = ApiSettings()
     health: HealthSettings = HealthSettings()
     terminal: TerminalSettings = TerminalSettings()
+    notices: NoticeSettings = NoticeSettings()
     moderation: ModerationSettings = ModerationSettings()
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(
         default="INFO", description="no level logs what people write"

@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from adapters import weeks
+from adapters.conversation.chat import Chat
 from adapters.conversation.privacy import Platform
 from adapters.delivery.dispatch import Dispatch
 from adapters.feedback.report_figures import reports_before
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from adapters.web_adapter.adapter import WebBot
     from adapters.web_adapter.operator_pages import Figure
     from adapters.web_adapter.shared_boards import SharedBoards
+    from adapters.web_adapter.texts import WebLanguages
 
 PLATFORM = Platform(id="web", name="CAFI", carrier="web")
 
@@ -37,10 +40,11 @@ def web(chats: Chats) -> WebBot:
         raise _missing() from error
     settings = chats.application.settings
     sessions = settings.sessions
+    languages = load_web_texts(settings.config_folder / "web", chats.languages)
     return WebBot(
         settings=settings.web,
-        languages=load_web_texts(settings.config_folder / "web", chats.languages),
-        chat=chats.chat(PLATFORM),
+        languages=languages,
+        chat=page_chat(chats, languages),
         store=chats.store,
         limits=chats.limits(),
         crowded_after=chats.crowded_after,
@@ -53,6 +57,14 @@ def web(chats: Chats) -> WebBot:
         results=(lambda: _results(chats)) if chats.corrections else None,
         **(_among_others(chats) if chats.shared else {}),
     )
+
+
+def page_chat(chats: Chats, languages: WebLanguages) -> Chat:
+    """The chats of the page, which shows its own first notice, above the button that begins."""
+    chat = chats.chat(PLATFORM)
+    notices = replace(chats.notices, first={code: one.notice for code, one in languages.texts.items()})
+    pages = replace(chat.pages, notices=notices)
+    return replace(chat, pages=pages, turns=replace(chat.turns, pages=pages))
 
 
 def _among_others(chats: Chats) -> dict[str, Any]:
@@ -86,9 +98,11 @@ def web_answers(chats: Chats, queue: JobQueue) -> Dispatch:
     try:
         from adapters.web_adapter.entries import Entries
         from adapters.web_adapter.screen import WebScreen
+        from adapters.web_adapter.texts import load_web_texts
     except ImportError as error:
         raise _missing() from error
-    chat, boards = chats.chat(PLATFORM), shared_boards(chats, most=1)
+    languages = load_web_texts(chats.application.settings.config_folder / "web", chats.languages)
+    chat, boards = page_chat(chats, languages), shared_boards(chats, most=1)
     boards.held = lambda: queue.answering
     return Dispatch(
         chat=chat,

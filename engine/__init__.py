@@ -91,6 +91,7 @@ if TYPE_CHECKING:
     from engine.language.detection import identifier as language_identifier
     from engine.language.features import Features
     from engine.language.heads import FORMAT, Description, Head, LinearHeads
+    from engine.language.human_claims import HumanClaims
     from engine.language.letters import words as head_words
     from engine.language.phrases import Floor
     from engine.language.spelling import ordinary_words
@@ -304,6 +305,7 @@ __all__ = [
     "Help",
     "Hit",
     "HowFast",
+    "HumanClaims",
     "Interval",
     "Judge",
     "JudgePhrases",

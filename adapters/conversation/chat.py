@@ -112,6 +112,7 @@ class Chat:
             "language": self._language,
             "privacy": pages.privacy,
             "whocanread": self._whocanread,
+            "protocol": pages.published,
             "feedback": self._feedback,
             "answer": self._answer,
             "thumb": self._thumb,

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from adapters.conversation.incoming import Incoming
+from adapters.conversation.notices import Notice, Notices
 from adapters.conversation.origin import origin
 from adapters.conversation.outgoing import Button, Outgoing, Outgoings, Rows
 from adapters.conversation.privacy import ModeratorNotices, Platform, PrivacyFacts, what_is_kept, who_can_read
+from adapters.conversation.protocol import ProtocolSection, PublishedProtocol
 from adapters.conversation.state import Answered, ChatState
 from adapters.conversation.texts import ChatTexts, Languages
 from adapters.conversation.topics import Topics
@@ -29,6 +31,8 @@ class Pages:
     """Everything that can be looked at. Each page leaves the conversation as it is.
 
     `moderators`: what is told of moderators who may read along at the moment. `people`: who answers for the bot.
+    `notices`: when it is told that this is a program. `protocol`: how danger is recognised here, None where nothing is
+    published.
     """
 
     engine: Engine
@@ -37,6 +41,8 @@ class Pages:
     facts: PrivacyFacts
     moderators: ModeratorNotices | None = None
     people: OwnPeople = NOBODY
+    notices: Notices = field(default_factory=Notices)
+    protocol: PublishedProtocol | None = None
 
     @property
     def browsed(self) -> Topics:
@@ -67,6 +73,10 @@ class Pages:
     def emergency(self, state: ChatState) -> str:
         """The emergency contact inside a sentence."""
         return self.referral(state).emergency()
+
+    def noticed(self, state: ChatState, notice: Notice) -> ChatState:
+        """The chat after it was told that it is with a program."""
+        return self.notices.shown(state, notice, self.languages)
 
     # --- Out of the ordinary ----------------------------------------------------------------------------------------
 
@@ -267,6 +277,26 @@ class Pages:
         said = self.texts(state)
         text = who_can_read(self._facts(state), self.platform, said, private=incoming.private)
         yield Outgoing(text=text, title=said.whocanread.title, private=True, state=state)
+
+    async def published(self, state: ChatState, incoming: Incoming) -> Outgoings:
+        """The protocol of what is done about danger."""
+        if self.protocol is None:
+            yield Outgoing(text=self.texts(state).unknown_command, private=True, state=state)
+            return
+        parts = [self.protocol.lead(state.spoken)]
+        for one in self.protocol_sections(self.protocol, state.spoken, self.referral(state)):
+            parts.append(f"{one.heading}\n{one.listed}")
+        title = self.protocol.said(state.spoken).title
+        yield Outgoing(text="\n\n".join((title, *parts)), title=title, private=True, state=state)
+
+    def protocol_sections(
+        self, protocol: PublishedProtocol, language: str | None, referral: Referral
+    ) -> Sequence[ProtocolSection]:
+        """The protocol for somebody who is shown this referral's contacts, with the notices' versions in their language."""
+        spoken = language or self.languages.default
+        versions = ", ".join(self.notices.version(one, spoken, self.languages) for one in Notice)
+        country = self.referrals.names_in(language)[referral.contacts.country]
+        return protocol.sections(language, referral, country, versions)
 
     def _facts(self, state: ChatState) -> PrivacyFacts:
         if self.moderators is None:

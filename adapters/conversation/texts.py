@@ -27,6 +27,7 @@ COMMANDS = (
     "language",
     "privacy",
     "whocanread",
+    "protocol",
     "feedback",
     "forget",
     "stop",
@@ -65,6 +66,7 @@ _PUT_IN: Mapping[str, frozenset[str]] = {
     "privacy.logs": frozenset({"level"}),
     "sinks.webhook": frozenset({"host"}),
     "pauses.still": frozenset({"minutes", "contacts"}),
+    "notices.again": frozenset({"emergency"}),
 }
 
 
@@ -165,6 +167,14 @@ class PauseTexts(Strict):
     resume: str
 
 
+class NoticeTexts(Strict):
+    """That this is a program, beside the welcome: one line, the whole again, and for whom it is not written."""
+
+    still: str
+    again: str
+    adults: str
+
+
 class ChatTexts(Strict):
     """All of one language. Braces name what is put in."""
 
@@ -227,6 +237,7 @@ class ChatTexts(Strict):
     people: PeopleTexts
     reports: ReportTexts
     pauses: PauseTexts
+    notices: NoticeTexts
 
     @model_validator(mode="after")
     def _whole(self) -> ChatTexts:

@@ -14,6 +14,7 @@ from typing import TypeAlias
 from adapters.conversation.daily_budget import DailyBudget
 from adapters.conversation.feedback_port import FeedbackPort, Poll, ReportPort
 from adapters.conversation.incoming import Incoming
+from adapters.conversation.notices import Notice
 from adapters.conversation.outgoing import Button, Outgoing, Outgoings, Picture, Rows, only
 from adapters.conversation.pages import Pages
 from adapters.conversation.reader import Reader
@@ -26,6 +27,8 @@ from engine import Basis, DangerAnswer, Help, Medium, Outcome, Referral, Turn, U
 
 DECLINED_BEFORE_PEOPLE = 2
 """So many answers in a row that were none, and the operator's people are offered."""
+PERSON = "person"
+"""The subject of questions whether a person answers: `config/service`."""
 WISHES = {"simpler": Wish.SIMPLER, "shorter": Wish.SHORTER, "example": Wish.EXAMPLE, "more": Wish.MORE}
 
 Ask: TypeAlias = Callable[[bool], Awaitable[Turn]]
@@ -63,8 +66,8 @@ class Turns:
         found = await self.reader.read_soon(self.pages.engine.assess_now, state.conversation, message)
         if found is not None and found.level is not UrgencyLevel.URGENT:
             return None
-        self.counts.add(self.pages.platform.id)
         found = found or Urgency()
+        self.counts.add(self.pages.platform.id, found.kind)
         text = self.pages.referral(state, message).full(kind=found.kind, third_person=found.another)
         return Outgoing(text=text, referral=True, private=True)
 
@@ -126,7 +129,7 @@ class Turns:
 
     def _counted(self, turn: Turn) -> Turn:
         if turn.help.replaces:
-            self.counts.add(self.pages.platform.id)
+            self.counts.add(self.pages.platform.id, turn.urgency.kind)
         return turn
 
     # --- What people do ---------------------------------------------------------------------------------------------
@@ -196,11 +199,11 @@ class Turns:
         told = quoting and turn.review.outcome is not Outcome.FIXED
         state = replace(state, told_quoting=quoting and (told or before.told_quoting))
         people, state = self._people_offered(state, said)
+        notice, state = self._notice(state, turn, said, incoming)
+        seen = self._seen(incoming, turn)
+        text = _with_notes(turn.reply.text, seen, said, quoting=told and not before.told_quoting) + people
         answer = Outgoing(
-            text=_with_notes(
-                turn.reply.text, self._seen(incoming, turn), said, quoting=told and not before.told_quoting
-            )
-            + people,
+            text=f"{notice}\n\n{text}" if notice else text,
             pictures=tuple(_picture(one, said) for one in turn.reply.media),
             buttons=check_buttons(referral)
             if turn.help is Help.QUESTION
@@ -226,6 +229,25 @@ class Turns:
             return "", state
         offered = self.pages.people_below(state, said.people.offered)
         return f"\n\n{offered}" if offered else "", replace(state, declined=0)
+
+    def _notice(self, state: ChatState, turn: Turn, said: ChatTexts, incoming: Incoming) -> tuple[str, ChatState]:
+        """What is told of this being a program, above an answer; somebody who may be in danger is told with a later one."""
+        notices = self.pages.notices
+        if turn.service == PERSON:
+            return "", self.pages.noticed(state, Notice.ASKED)
+        if self._asks_for_it(incoming):
+            return said.notices.still, self.pages.noticed(state, Notice.ASKED)
+        if state.noticed is None:
+            return "", notices.anchored(state, whole=True)
+        due = None if turn.help is Help.QUESTION else notices.due(state)
+        if due is None:
+            return "", state
+        return notices.line(due, said, self.pages.emergency(state)), self.pages.noticed(state, due)
+
+    def _asks_for_it(self, incoming: Incoming) -> bool:
+        """Whether a message that says more asks, too, if a person answers: whatever a model answers, this is said."""
+        service = self.pages.engine.service
+        return service is not None and incoming.command in {"", "ask"} and service.named(incoming.text) == PERSON
 
     async def _poll(self, state: ChatState, incoming: Incoming, turn: Turn) -> Poll | None:
         """A question back, if this is a good moment for one."""

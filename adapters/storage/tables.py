@@ -106,6 +106,15 @@ referrals = Table(
     Column("count", Integer, nullable=False),
     info={"of_a_chat": False},
 )
+monthly = Table(
+    "monthly",
+    metadata,
+    Column("month", Text, primary_key=True, comment="such as 2026-11"),
+    Column("subject", Text, primary_key=True, comment="referral or notice"),
+    Column("name", Text, primary_key=True, comment="what a referral was about, or a notice's version"),
+    Column("count", Integer, nullable=False),
+    info={"of_a_chat": False},
+)
 spending = Table(
     "spending",
     metadata,

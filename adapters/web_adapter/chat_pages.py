@@ -54,6 +54,7 @@ class ChatPages:
             readers=who_can_read(chat.pages.facts, chat.platform, said, private=True),
             kept=what_is_kept(chat.pages.facts, said),
             hours=chat.pages.facts.idle_hours,
+            adults_only=chat.pages.notices.adults_only,
             ended="ended" in visit.request.query_params,
             running=state is not None and state.consented,
         )

@@ -122,6 +122,19 @@ class FixedPages:
             kept=what_is_kept(chat.pages.facts, visit.said),
         )
 
+    async def protocol(self, visit: Visit) -> Response:
+        """How danger is recognised and what is done then, from what really runs."""
+        pages, language = self.site.chat.pages, visit.look.language
+        if pages.protocol is None:
+            raise RequestRefused(404)
+        return visit.page(
+            "protocol.html",
+            title=pages.protocol.said(language).title,
+            heading=pages.protocol.said(language).title,
+            lead=pages.protocol.lead(language),
+            sections=pages.protocol_sections(pages.protocol, language, self.site.referral(visit.look)),
+        )
+
     async def accessibility(self, visit: Visit) -> Response:
         """What works for whom, and what does not yet."""
         return visit.page("accessibility.html", title=visit.texts.access.heading, contact=self.site.settings.contact)

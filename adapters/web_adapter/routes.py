@@ -75,6 +75,7 @@ def _people(site: Site, fixed: FixedPages, base: str) -> Iterator[BaseRoute]:
         "/crisis": fixed.crisis,
         "/privacy": fixed.privacy,
         "/accessibility": fixed.accessibility,
+        "/protocol": fixed.protocol,
         "/help": fixed.commands,
     }
     posts: dict[str, Page] = {
