@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -39,9 +39,11 @@ from adapters.storage.database import Database
 from adapters.storage.keyring_file import InboxKey, from_texts, load, make_inbox_key, read_inbox_key, save
 from adapters.storage.lock import alone
 from adapters.storage.monthly_counts import MonthlyCounts
+from adapters.storage.ownership import AdvisoryOwnership, Ownership, Undisputed
 from adapters.storage.pseudonyms import Naming
 from adapters.storage.referral_counts import ReferralCounts
 from adapters.storage.seal import Keyring, Secret
+from adapters.storage.shared_places import SharedPlaces
 from adapters.storage.tables import inbox, reviews
 from adapters.storage.unanswered_counts import UnansweredCounts
 from adapters.storage.urgent_counts import UrgentCounts
@@ -279,6 +281,17 @@ class Chats(Parts):
         sessions = self.application.settings.sessions
         return ChatLimits(messages_a_minute=sessions.messages_a_minute, waiting=sessions.waiting_messages)
 
+    @property
+    def crowded_after(self) -> float | None:
+        """How long the oldest message may wait for a worker; None where there are none."""
+        return self.application.settings.sessions.crowded_after_seconds if self.shared else None
+
+    def ownership(self, number: int, what: str) -> Ownership:
+        """Who of several processes does something that one at a time may do: `number` of what; `what` for the log."""
+        if not self.shared:
+            return Undisputed()
+        return AdvisoryOwnership(database=self.database, number=number, what=what)
+
     def chat(self, platform: Platform) -> Chat:
         """The chats of one platform."""
         pages = self.pages(platform)
@@ -307,9 +320,19 @@ class Chats(Parts):
             counts=self.counts,
             unanswered=self.unanswered,
             reader=self.reader,
-            places=self.application.places,
+            places=self.places,
             reports=self.reports,
         )
+
+    @cached_property
+    def places(self) -> AbstractAsyncContextManager[object] | None:
+        """Of turns with a model: of this process, and where that is asked for, of all together."""
+        own, most = self.application.places, self.application.settings.spending.turns_of_all
+        if own is None or most is None or not self.shared:
+            return own
+        places = SharedPlaces(database=self.database, most=most, own=own)
+        self.application.closing.push_async_callback(places.aclose)
+        return places
 
     @cached_property
     def counts(self) -> UrgentCounts:

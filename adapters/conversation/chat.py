@@ -165,6 +165,10 @@ class Chat:
         state = self.start(incoming)
         return await self.turns.own_alarm(state, incoming) or self.pages.cannot_take(state)
 
+    async def crowded(self, state: ChatState, incoming: Incoming) -> Outgoing:
+        """The same while more people write than can be answered."""
+        return await self.turns.own_alarm(state, incoming) or self.pages.crowded(state)
+
     # --- What is neither a page nor a turn --------------------------------------------------------------------------
 
     def _ask(self, state: ChatState, incoming: Incoming) -> Outgoings:

@@ -104,6 +104,10 @@ class Pages:
         """What is shown while nothing can be stored."""
         return Outgoing(text=self.texts(state).cannot_take.format(emergency=self.emergency(state)), private=True)
 
+    def crowded(self, state: ChatState) -> Outgoing:
+        """What is shown while more people write than can be answered."""
+        return Outgoing(text=self.texts(state).crowded.format(emergency=self.emergency(state)), private=True)
+
     def sorry(self, state: ChatState) -> Outgoing:
         """What is shown when something failed on our side."""
         return Outgoing(text=self.texts(state).sorry.format(emergency=self.emergency(state)), private=True)

@@ -51,6 +51,7 @@ _PUT_IN: Mapping[str, frozenset[str]] = {
     "too_many": frozenset({"emergency"}),
     "sorry": frozenset({"emergency"}),
     "cannot_take": frozenset({"emergency"}),
+    "crowded": frozenset({"emergency"}),
     "forgotten_chat": frozenset({"count"}),
     "forgotten_waiting": frozenset({"count"}),
     "forgotten_polls": frozenset({"count"}),
@@ -212,9 +213,11 @@ class ChatTexts(Strict):
     edited: str
     sorry: str
     cannot_take: str
+    crowded: str
     lost: str
     quoting_today: str
     review_due: str
+    quoting_now: str
     forgotten: str
     forgotten_chat: str
     forgotten_waiting: str

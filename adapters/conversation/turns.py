@@ -5,7 +5,6 @@ All platforms and commands go through `Turns`; nothing else asks the engine for 
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field, replace
@@ -55,7 +54,7 @@ class Turns:
     counts: UrgentCounts = field(default_factory=UrgentCounts)
     unanswered: UnansweredCounts = field(default_factory=UnansweredCounts)
     reader: Reader = field(default_factory=Reader)
-    places: asyncio.Semaphore | None = None
+    places: AbstractAsyncContextManager[object] | None = None
     reports: ReportPort | None = None
 
     # --- The engine -------------------------------------------------------------------------------------------------
@@ -195,7 +194,7 @@ class Turns:
 
     async def _turn(self, state: ChatState, incoming: Incoming, ask: Ask) -> Outgoings:
         quoting = self.spending.exhausted
-        turn = await ask(quoting)
+        turn = await ask(quoting or incoming.rushed)
         # What stands below a reply is in its language, unless the chat has chosen one.
         said = self.pages.languages.choose(state.language or turn.language)
         before, state = state, state.after(turn)
@@ -209,7 +208,8 @@ class Turns:
         state = replace(state, told_quoting=quoting and (told or before.told_quoting))
         people, state = self._people_offered(state, said)
         notice, state = self._notice(state, turn, said, incoming)
-        text = _with_notes(turn.reply.text, incoming, said, quoting=told and not before.told_quoting)
+        seen = self._seen(incoming, turn)
+        text = _with_notes(turn.reply.text, seen, said, quoting=told and not before.told_quoting)
         text = f"{text}\n\n{said.review_due}" if self.pages.review_due(turn) else text
         answer = Outgoing(
             text=f"{notice}\n\n{text}{people}" if notice else text + people,
@@ -226,6 +226,11 @@ class Turns:
         else:
             yield answer
             yield Outgoing(poll=poll, private=True, state=state.being_asked(poll.question))
+
+    def _seen(self, incoming: Incoming, turn: Turn) -> Incoming:
+        """Nobody is told of a model that is not there, or would not have been asked."""
+        modelled = self.pages.facts.provider is not None and turn.review.outcome is not Outcome.FIXED
+        return incoming if modelled and not self.spending.exhausted else replace(incoming, rushed=False)
 
     def _people_offered(self, state: ChatState, said: ChatTexts) -> tuple[str, ChatState]:
         """After two answers in a row that were none, whom else one can ask; the counting then begins anew."""
@@ -319,7 +324,12 @@ def check_buttons(referral: Referral) -> Rows:
 def _with_notes(text: str, incoming: Incoming, said: ChatTexts, *, quoting: bool) -> str:
     notes = [
         note
-        for due, note in ((incoming.late, said.late), (incoming.edited, said.edited), (quoting, said.quoting_today))
+        for due, note in (
+            (incoming.late, said.late),
+            (incoming.edited, said.edited),
+            (quoting, said.quoting_today),
+            (incoming.rushed and not quoting, said.quoting_now),
+        )
         if due
     ]
     return "\n\n".join((*notes, text))

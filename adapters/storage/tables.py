@@ -48,6 +48,17 @@ polls = Table(
     Column("sealed", LargeBinary, nullable=False, comment="its question, sealed for this poll"),
     info={"of_a_chat": True},
 )
+boards = Table(
+    "boards",
+    metadata,
+    Column(
+        "chat", LargeBinary(16), primary_key=True, comment="pseudonym for this table alone; what open pages wake up at"
+    ),
+    Column("version", Integer, nullable=False, comment="another one with every write"),
+    Column("seen_hour", Integer, nullable=False, index=True, comment="hours since 1970 of the last write"),
+    Column("sealed", LargeBinary, nullable=False, comment="what the page shows, sealed for this chat"),
+    info={"of_a_chat": True},
+)
 cursors = Table(
     "cursors",
     metadata,
@@ -162,7 +173,7 @@ standing = Table(
     metadata,
     Column("platform", Text, primary_key=True),
     Column("content", Text, nullable=False, comment="mode, pause and what is blocked, as JSON"),
-    info={"of_a_chat": False, "because": "it is what moderators have set for everybody"},
+    info={"of_a_chat": False, "because": "it is what moderators, or an operator, have set for everybody"},
 )
 members = Table(
     "members",

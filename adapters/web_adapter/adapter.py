@@ -13,11 +13,13 @@ from starlette.types import ASGIApp
 
 from adapters.conversation.chat import Chat
 from adapters.delivery.dispatch import Dispatch
+from adapters.delivery.inbox import Inbox
 from adapters.delivery.limits import ChatLimits
 from adapters.delivery.store import ChatStore
 from adapters.editorial.desk import EditorialDesk
 from adapters.editorial.staff import TOKEN_HOLDER, Staff
 from adapters.endpoint_metrics import FigureSource, no_endpoints
+from adapters.storage.bells import BellListener
 from adapters.web_adapter.address_limits import AddressLimits, Buckets, Places
 from adapters.web_adapter.boards import Boards
 from adapters.web_adapter.cookies import FormTokens
@@ -28,12 +30,13 @@ from adapters.web_adapter.operator_door import LOGINS_A_MINUTE, OperatorDoor
 from adapters.web_adapter.operator_pages import Alarms, Ended, OperatorPages, Problems, nothing
 from adapters.web_adapter.operator_texts import OperatorTexts
 from adapters.web_adapter.overview import Overviews, no_overview
+from adapters.web_adapter.pause import Pause
 from adapters.web_adapter.routes import application
 from adapters.web_adapter.screen import WebScreen
 from adapters.web_adapter.server import Connections, HttpServer
 from adapters.web_adapter.settings import WebSettings
 from adapters.web_adapter.texts import WebLanguages
-from adapters.web_adapter.website import Pause, Results, Site
+from adapters.web_adapter.website import Results, Site
 
 DELIVERIES = 8
 """Showing costs nothing here, so several answers may be between shown and stored at the same time."""
@@ -48,7 +51,11 @@ def quiet_libraries() -> None:
 
 @dataclass(kw_only=True)
 class WebBot:
-    """The web page. `pause` may be shared with other platforms; `address` is known once it runs."""
+    """The web page. `pause` may be shared with other platforms; `address` is known once it runs.
+
+    Where other processes serve the page, too, and answer: `boards` are theirs as well, `inbox` is where messages wait, and
+    `bells` tell what is new.
+    """
 
     settings: WebSettings
     languages: WebLanguages
@@ -58,12 +65,16 @@ class WebBot:
     staff: Staff
     desk: EditorialDesk
     operator_texts: Mapping[str, OperatorTexts]
+    crowded_after: float | None = None
     slow_after: float = 8.0
     pause: Pause = field(default_factory=Pause)
     overview: Overviews = no_overview
     problems: Problems = nothing
     referrals: Ended = nothing
     endpoints: FigureSource = no_endpoints
+    boards: Boards | None = None
+    inbox: Callable[[Entries], Inbox] | None = None
+    bells: BellListener | None = None
     reports: Alarms = nothing
     results: Results | None = None
     clock: Callable[[], float] = time.monotonic
@@ -76,8 +87,11 @@ class WebBot:
     def __post_init__(self) -> None:
         quiet_libraries()
         settings, metrics = self.settings, Metrics(clock=self.clock, endpoints=self.endpoints)
-        boards = Boards(most=settings.kept_pages, idle_seconds=self.store.idle_hours * 3600.0, clock=self.clock)
         entries = Entries(chat=self.chat)
+        boards = self.boards
+        if boards is None:
+            idle = self.store.idle_hours * 3600.0
+            boards = Boards(most=settings.kept_pages, idle_seconds=idle, clock=self.clock)
         self.site = Site(
             settings=settings,
             languages=self.languages,
@@ -88,9 +102,11 @@ class WebBot:
                 store=self.store,
                 screen=WebScreen(boards=boards, entries=entries, clock=self.clock, timed=metrics.took),
                 limits=self.limits,
+                crowded_after=self.crowded_after,
                 deliveries=DELIVERIES,
                 slow_after=self.slow_after,
                 on_answer=metrics.answered,
+                inbox=None if self.inbox is None else self.inbox(entries),
             ),
             boards=boards,
             entries=entries,
@@ -146,13 +162,17 @@ class WebBot:
         if left:
             _log.info("%d messages had been left unanswered", left)
         serving = asyncio.create_task(server.run())
+        beside = []
+        if self.bells is not None:
+            self.bells.stopping = self.stopping
+            beside.append(asyncio.create_task(self.bells.run()))
         stop = asyncio.create_task(self.stopping.wait())
         try:
             await asyncio.wait({serving, stop}, return_when=asyncio.FIRST_COMPLETED)
         finally:
             self.stopping.set()
             self.site.boards.close()
-            await asyncio.gather(serving, stop, return_exceptions=True)
+            await asyncio.gather(serving, stop, *beside, return_exceptions=True)
             await self.site.dispatch.aclose()
 
     def _server(self) -> HttpServer:

@@ -157,4 +157,12 @@ class FixedPages:
             await self.site.store.database.run(lambda connection: connection.execute(text("SELECT 1")).scalar())
         except StorageError:
             return JSONResponse({"status": "storage"}, status_code=503)
-        return JSONResponse({"status": "paused" if self.site.pause.on else "ok"})
+        return JSONResponse({"status": "paused" if await self.site.pause.look() else "ok"})
+
+    async def runs(self, visit: Visit) -> Response:
+        """The process runs."""
+        return Response(status_code=200)
+
+    async def ready(self, visit: Visit) -> Response:
+        """Whether people may be sent here: until it is told to stop. Without a database it still shows the contacts."""
+        return Response(status_code=503 if self.site.stopping() else 200)

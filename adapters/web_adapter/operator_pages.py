@@ -57,7 +57,7 @@ class OperatorPages:
             metrics=metrics,
             streams=site.places.open,
             boards=len(site.boards),
-            paused=site.pause.on,
+            paused=await site.pause.look(),
             panels=panels(found, said, answers=metrics.answers, decisions=metrics.decisions, requests=metrics.requests),
             feedback=feedback_plots(found, said),
             health=health_plot(metrics.answer_seconds(), said),
@@ -78,7 +78,7 @@ class OperatorPages:
             if not who.role.reaches(StaffRole.OPERATOR):
                 raise RequestRefused(403)
             pausing = fields["do"] == "pause"
-            self.door.site.pause.on = pausing
+            await self.door.site.pause.switch(on=pausing)
             self.door.audit.note(Action.PAUSE if pausing else Action.RESUME, Target.BOT, who.id.hex())
             await self.door.audit.save()
         return RedirectResponse("/operator", status_code=303)

@@ -54,6 +54,8 @@ def _routes(site: Site, operator: OperatorPages) -> Iterator[BaseRoute]:
     yield _route(site, "/static/{file}", fixed.static)
     yield _route(site, "/widget.js", fixed.widget_script)
     yield _route(site, "/health", fixed.health)
+    yield _route(site, "/healthz", fixed.runs)
+    yield _route(site, "/readyz", fixed.ready)
     yield _route(site, "/metrics", operator.metrics)
     yield Route("/robots.txt", _robots)
     yield Route("/favicon.ico", _no_icon)
