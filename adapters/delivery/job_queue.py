@@ -30,6 +30,8 @@ from adapters.delivery.store import ChatStore, Stored, Waiting
 from adapters.storage.identity import ChatIdentity
 
 QUEUE, TASK = "cafi", "answer"
+MOST_WAIT = datetime.timedelta(minutes=1)
+"""Before a message is tried again, should our clock jump in the very moment."""
 _FINISH = """
 WITH held AS (
   SELECT id, lock FROM procrastinate_jobs
@@ -50,7 +52,7 @@ WITH held AS (
      AND worker_id IS NOT DISTINCT FROM %(worker_id)s::bigint
    FOR UPDATE
 ), done AS (
-  SELECT procrastinate_retry_job_v2(id, %(retry_at)s::timestamptz, NULL, NULL, NULL) FROM held
+  SELECT procrastinate_retry_job_v2(id, now() + %(wait)s::interval, NULL, NULL, NULL) FROM held
 )
 SELECT pg_notify('procrastinate_queue_v1#cafi', '{"type": "job_inserted", "job_id": 0}') FROM done
 """
@@ -73,8 +75,14 @@ class FencedJobs(JobManager):
         queue: str | None = None,
         lock: str | None = None,
     ) -> None:
-        """Put a job back, if it is still the one that was fetched; its priority, queue and lock stay."""
-        await self.connector.execute_query_all_async(query=_RETRY, **_holder(job), retry_at=retry_at)
+        """Put a job back, if it is still the one that was fetched; its priority, queue and lock stay.
+
+        The wait is by the server's clock: ours may be days ahead, and its chat would wait as long.
+        """
+        wait = datetime.timedelta() if retry_at is None else retry_at - datetime.datetime.now(datetime.UTC)
+        await self.connector.execute_query_all_async(
+            query=_RETRY, **_holder(job), wait=min(max(wait, datetime.timedelta()), MOST_WAIT)
+        )
 
 
 def _holder(job: Job) -> dict[str, Any]:
