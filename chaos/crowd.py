@@ -21,9 +21,14 @@ _AGREED_SECONDS = 60.0
 
 @dataclass(kw_only=True)
 class Crowd:
-    """So many people. `said`: what they have written, by number."""
+    """So many people. `said`: what they have written, by number. `questions`: what they ask, one after the other.
+
+    `first`: their first number, so that several crowds can be told apart.
+    """
 
     telegram: BalancedProcess
+    questions: Sequence[str] = QUESTIONS
+    first: int = FIRST
     people: list[int] = field(default_factory=list)
     said: dict[int, Said] = field(default_factory=dict)
     _shown: list[Shown] = field(default_factory=list)
@@ -62,9 +67,11 @@ class Crowd:
 
     async def ask(self, person: int) -> int:
         """One question; its number."""
-        number = FIRST + len(self.said)
+        number = self.first + len(self.said)
         self.said[number] = Said(chat=person, at=time.monotonic())
-        await self.telegram.do("write", person=person, text=f"{QUESTIONS[number % len(QUESTIONS)]} ({number})")
+        await self.telegram.do(
+            "write", person=person, text=f"{self.questions[number % len(self.questions)]} ({number})"
+        )
         return number
 
     def shown(self) -> Sequence[Shown]:

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import aiohttp
@@ -23,12 +24,12 @@ from tests.killing import Cafi
 DATABASE, SECRET = "chaos", "chaos-chaos-chaos-chaos-chaos"
 RESTART_SECONDS = 1.0
 """What systemd or an orchestrator waits before it starts what has ended."""
-READY_SECONDS = 60.0
+READY_SECONDS = 120.0
 _LEADER = (
     "SELECT application_name FROM pg_stat_activity JOIN pg_locks USING (pid) "
     "WHERE locktype = 'advisory' AND mode = 'ExclusiveLock' AND granted"
 )
-_WORKERS = "SELECT count(*) FROM procrastinate_workers WHERE last_heartbeat > now() - interval '3 seconds'"
+_WORKERS = "SELECT count(*) FROM procrastinate_workers WHERE last_heartbeat > now() - interval '5 seconds'"
 
 
 @dataclass(kw_only=True, eq=False)
@@ -68,7 +69,7 @@ class Member:
 class Deployment:
     """Workers and receivers over one database. `webhook`: receivers are brought updates; without, one of them polls.
 
-    `environment`: settings beside ours; `preload`: of the workers alone.
+    `environment`: settings beside ours; `preload`: of the workers alone; `kb`: in place of a small one.
     """
 
     folder: Path
@@ -78,6 +79,7 @@ class Deployment:
     webhook: bool
     environment: Mapping[str, str] = field(default_factory=dict)
     preload: Mapping[str, str] = field(default_factory=dict)
+    kb: Path | None = None
     workers: list[Member] = field(default_factory=list)
     receivers: list[Member] = field(default_factory=list)
     restarts: int = 0
@@ -107,7 +109,7 @@ class Deployment:
 
     def _member(self, command: str, name: str, port: int = 0) -> Member:
         environment = self._settings(port, name) | (dict(self.preload) if command == "worker" else {})
-        return Member(name=name, cafi=Cafi(self.folder, environment, command, f"{name}.txt"), port=port)
+        return Member(name=name, cafi=Cafi(self.folder, environment, command, f"{name}.txt", self.kb), port=port)
 
     def _settings(self, port: int = 0, name: str = "migrate") -> dict[str, str]:
         found = {
@@ -202,14 +204,16 @@ async def deployed(
     cluster: Cluster,
     *,
     webhook: bool,
-    environment: Mapping[str, str],
-    preload: Mapping[str, str],
+    environment: Mapping[str, str] = MappingProxyType({}),
+    preload: Mapping[str, str] = MappingProxyType({}),
+    kb: Path | None = None,
+    model_server: str = "chaos.model_server",
     workers: int = 2,
     receivers: int = 2,
 ) -> AsyncIterator[Deployment]:
     """A deployment until the block ends; whatever of it ends before is started again."""
     async with AsyncExitStack() as stack:
-        model = stack.enter_context(mock_server("chaos.model_server"))
+        model = stack.enter_context(mock_server(model_server))
         telegram = await stack.enter_async_context(BalancedProcess(folder / "calls.jsonl"))
         made = Deployment(
             folder=folder,
@@ -219,6 +223,7 @@ async def deployed(
             webhook=webhook,
             environment=environment,
             preload=preload,
+            kb=kb,
         )
         stack.push_async_callback(made.aclose)
         await made.begin(workers, receivers)

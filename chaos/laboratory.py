@@ -20,12 +20,25 @@ from chaos.deployment import Deployment, deployed
 from chaos.fault import Fault
 from chaos.tally import Tally, tally
 
-PEOPLE, EACH, RATE = 24, 3, 15.0
 CALL_MS = 150.0
 PATIENCE_SECONDS = 90.0
 """After which a message that was not answered counts as lost."""
 LATE_SECONDS = 1.5
 """After the last answer: who would show something twice does it by then."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Burst:
+    """What is written in a round: so many people, messages of each, messages a second altogether."""
+
+    people: int = 24
+    each: int = 3
+    rate: float = 15.0
+
+    @property
+    def seconds(self) -> float:
+        """How long they write."""
+        return self.people * self.each / self.rate
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -85,23 +98,37 @@ async def tried(fault: Fault, rounds: int, seed: int, say: Callable[[str], None]
             environment=fault.environment,
             preload=fault.preload(folder),
         ) as deployment:
-            outcome = await _rounds(deployment, fault, rounds, random.Random(seed), say)
+            crowd = await gathered(deployment, Burst())
+            outcome = await outlived(deployment, crowd, fault, rounds, random.Random(seed), say=say)
     if outcome.lawful:
         shutil.rmtree(folder, ignore_errors=True)
         return outcome
     return replace(outcome, folder=str(folder))
 
 
-async def _rounds(
-    deployment: Deployment, fault: Fault, rounds: int, dice: random.Random, say: Callable[[str], None]
-) -> Outcome:
+async def gathered(deployment: Deployment, burst: Burst) -> Crowd:
+    """People who have agreed."""
     deployment.model.reset(base_ms=CALL_MS, per_token_ms=0.0)
     crowd = Crowd(telegram=deployment.telegram)
-    await crowd.agree(PEOPLE)
+    await crowd.agree(burst.people)
+    return crowd
+
+
+async def outlived(
+    deployment: Deployment,
+    crowd: Crowd,
+    fault: Fault,
+    rounds: int,
+    dice: random.Random,
+    *,
+    burst: Burst = Burst(),
+    say: Callable[[str], None] = lambda words: None,
+) -> Outcome:
+    """The rounds of a fault on a deployment that runs; what this crowd has written before counts along."""
     await deployment.balance(**fault.balance)
     recoveries = []
     for at in range(rounds):
-        recoveries.append(await _round(deployment, crowd, fault, dice))
+        recoveries.append(await _round(deployment, crowd, fault, dice, burst))
         say(
             f"{fault.name} {at + 1}/{rounds}: first answer {recoveries[-1].first:.1f} s, last due {recoveries[-1].last:.1f} s"
         )
@@ -113,12 +140,12 @@ async def _rounds(
     return Outcome(fault=fault, rounds=rounds, tally=counts, recoveries=recoveries, restarts=deployment.restarts)
 
 
-async def _round(deployment: Deployment, crowd: Crowd, fault: Fault, dice: random.Random) -> Recovery:
+async def _round(deployment: Deployment, crowd: Crowd, fault: Fault, dice: random.Random, burst: Burst) -> Recovery:
     """A burst with the fault in its midst, until everything is answered, or never."""
     earlier = len(crowd.said)
     async with asyncio.TaskGroup() as beside:
-        beside.create_task(crowd.write(EACH, RATE, dice))
-        await asyncio.sleep(dice.uniform(1.0, 0.6 * EACH * PEOPLE / RATE))
+        beside.create_task(crowd.write(burst.each, burst.rate, dice))
+        await asyncio.sleep(dice.uniform(0.2, 0.6) * burst.seconds)
         over = await fault.strike(deployment, dice)
     end = time.monotonic() + PATIENCE_SECONDS
     while time.monotonic() < end and not (_answered(crowd) and deployment.waiting() == 0):

@@ -45,6 +45,11 @@ class TelegramProcess:
         self._process.terminate()
         await self._process.communicate()
 
+    @property
+    def pid(self) -> int:
+        """Its process's number."""
+        return self._process.pid
+
     async def do(self, deed: str, **arguments: Any) -> Any:
         """One deed or question by name, such as `do("write", person=…, text=…)`; dataclasses come back as dicts.
 
