@@ -6,6 +6,7 @@ import argparse
 import asyncio
 import json
 import os
+import signal
 import sys
 from collections.abc import Sequence
 
@@ -33,6 +34,8 @@ def main() -> int:
     # A developer's own settings must not change what is tried.
     for name in [name for name in os.environ if name.startswith("CAFI_")]:
         del os.environ[name]
+    for number in (signal.SIGINT, signal.SIGTERM):  # so that nothing is left running
+        signal.signal(number, signal.default_int_handler)
     chosen = [one for one in FAULTS if one.name in (options.fault or names)]
     outcomes = [asyncio.run(tried(fault, options.rounds, options.seed, _say)) for fault in chosen]
     if options.json:
