@@ -19,7 +19,7 @@ from procrastinate import exceptions
 from procrastinate.jobs import Job, Status
 from procrastinate.manager import JobManager
 from procrastinate.sync_psycopg_connector import SyncPsycopgConnector
-from sqlalchemy import Connection
+from sqlalchemy import Connection, text
 from sqlalchemy.exc import OperationalError
 
 from adapters.conversation.feedback_port import Poll
@@ -30,6 +30,12 @@ from adapters.delivery.store import ChatStore, Stored, Waiting
 from adapters.storage.identity import ChatIdentity
 
 QUEUE, TASK = "cafi", "answer"
+DEEP = 20
+"""So many messages of one chat wait like anybody's; workers look past each further one only where nobody else's waits."""
+_AHEAD = text(
+    "SELECT lock, count(*), min(priority) FROM procrastinate_jobs "
+    "WHERE lock = ANY(:locks) AND status IN ('todo', 'doing') GROUP BY lock"
+)
 MOST_WAIT = datetime.timedelta(minutes=1)
 """Before a message is tried again, should our clock jump in the very moment."""
 _FINISH = """
@@ -85,6 +91,22 @@ class FencedJobs(JobManager):
         )
 
 
+def _priorities(connection: Connection, stored: Sequence[Stored]) -> list[int]:
+    """Of each message's job: the lower, the more of its chat are ahead, and never above one of them, which keeps their order.
+
+    To find the next job, the library looks through all that come before it, those of a chat in somebody's hands too.
+    """
+    locks = sorted({one.chat.hex() for one in stored})
+    ahead = {lock: (count, least) for lock, count, least in connection.execute(_AHEAD, {"locks": locks})}
+    found = []
+    for one in stored:
+        count, least = ahead.get(one.chat.hex(), (0, 0))
+        level = min(least, -(count // DEEP))
+        ahead[one.chat.hex()] = (count + 1, level)
+        found.append(level)
+    return found
+
+
 def _holder(job: Job) -> dict[str, Any]:
     return {"job_id": job.id, "attempts": job.attempts, "worker_id": job.worker_id}
 
@@ -115,8 +137,9 @@ class JobQueue:
                 lock=one.chat.hex(),
                 queueing_lock=None,
                 task_kwargs={"row": one.row, "platform": one.platform},
+                priority=priority,
             )
-            for one in stored
+            for one, priority in zip(stored, _priorities(connection, stored), strict=True)
         ]
         try:
             self._jobs.batch_defer_jobs(jobs, connection=connection.connection.driver_connection)

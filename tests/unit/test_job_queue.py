@@ -117,6 +117,32 @@ async def test_whoever_has_lost_a_job_neither_ends_nor_retries_it(jobs: Any, sto
     database.close()
 
 
+async def test_a_chat_that_floods_waits_behind_others_and_stays_in_order(jobs: Any, storage: StorageSettings) -> None:
+    """Beyond twenty of a chat, somebody else's first message comes before; what is written when fewer wait comes last still."""
+    from adapters.delivery.job_queue import DEEP, QUEUE, JobQueue
+
+    database = Database(storage.url)
+    queue = JobQueue(store=store_over(database))
+    worker = await jobs.register_worker()
+    seen = []
+
+    async def answered(count: int) -> None:
+        for _ in range(count):
+            job = await jobs.fetch_job([QUEUE], worker)
+            seen.append(job.task_kwargs["row"])
+            await jobs.finish_job(job, procrastinate.jobs.Status.SUCCEEDED, True)
+
+    await queue.take([message()] * (2 * DEEP + 5), None)
+    await queue.take([message(BERT)], None)
+    bert = 2 * DEEP + 6
+    await answered(2 * DEEP)
+    assert seen.pop(DEEP) == bert
+    await queue.take([message()] * 3, None)
+    await answered(9)
+    assert seen == [*range(1, bert), *range(bert + 1, bert + 4)]
+    database.close()
+
+
 async def test_a_clock_that_is_days_ahead_keeps_nobody_waiting(jobs: Any, storage: StorageSettings) -> None:
     """A job that is to be tried again at a worker's own time is tried within a minute of the server's."""
     from adapters.delivery.job_queue import QUEUE, JobQueue
