@@ -16,6 +16,7 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from benchmarks.report import Cell, Section, Target
 from benchmarks.rig import QUESTIONS
@@ -29,6 +30,12 @@ LOOKS = 40
 _SIZES = (
     "SELECT pg_database_size(current_database()), (SELECT count(*) FROM inbox), "
     "(SELECT count(*) FROM procrastinate_jobs), (SELECT count(*) FROM pg_stat_activity)"
+)
+
+
+_WRITES = (
+    "SELECT xact_commit, pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0') FROM pg_stat_database "
+    "WHERE datname = current_database()"
 )
 
 
@@ -62,6 +69,7 @@ async def measure(minutes: float) -> Section:
             await crowd.agree(CHATS)
             setting.model.reset(base_ms=CALL_MS, per_token_ms=0.0)
             rows = [dict(looked_at(made, 0.0))]
+            written, _ = made.asked(_WRITES), setting.begin()
             begun, dice = time.monotonic(), random.Random(5)
             for look in range(1, LOOKS + 1):
                 due = begun + minutes * 60 * look / LOOKS
@@ -74,30 +82,37 @@ async def measure(minutes: float) -> Section:
             while time.monotonic() < end and made.waiting() != 0:
                 await asyncio.sleep(0.5)
             await asyncio.sleep(1)
-            counts = tally(crowd.said, crowd.shown(), {})
-    return _section(
-        minutes,
-        rows,
-        [one.name for one in made.members],
-        counts.lost + counts.doubled + counts.out_of_order,
-        counts.messages,
-    )
+            counts, cpu = tally(crowd.said, crowd.shown(), {}), setting.cpu()
+            a_message = _a_message(written, made.asked(_WRITES), cpu, counts.messages)
+    names = [one.name for one in made.members]
+    wrong = counts.lost + counts.doubled + counts.out_of_order
+    about = f"{counts.messages} messages of {CHATS} chats in {minutes:.0f} minutes"
+    tables = {"looks": rows[:: max(1, len(rows) // 10)], "a message": [a_message]}
+    return Section(name="soak", about=about, tables=tables, targets=_targets(rows, names, wrong))
 
 
-def _section(
-    minutes: float, rows: Sequence[dict[str, Cell]], names: Sequence[str], wrong: int, messages: int
-) -> Section:
-    targets = [Target(name="lost, doubled or out of order", value=wrong, bound=0)]
-    targets += [Target(name=f"{name}: memory grown by %", value=grown(rows, f"{name} MB"), bound=5) for name in names]
-    for what, kind in (("files", "files"), ("threads", "threads")):
-        targets += [
-            Target(name=f"{name}: {kind} grown by %", value=grown(rows, f"{name} {what}"), bound=5) for name in names
-        ]
-    targets.append(Target(name="connections grown by %", value=grown(rows, "connections"), bound=5))
-    targets.append(Target(name="database grown by %", value=grown(rows, "database MB"), bound=5))
-    about = f"{messages} messages of {CHATS} chats in {minutes:.0f} minutes"
-    some = rows[:: max(1, len(rows) // 10)]
-    return Section(name="soak", about=about, tables={"looks": some}, targets=targets)
+def _a_message(
+    before: Sequence[Sequence[Any]] | None,
+    after: Sequence[Sequence[Any]] | None,
+    cpu: Mapping[str, float],
+    messages: int,
+) -> dict[str, Cell]:
+    """What one message costs; the questions of whoever looks are among the transactions."""
+    (transactions, wal), (transactions_then, wal_then) = (after or [(0, 0)])[0], (before or [(0, 0)])[0]
+    row: dict[str, Cell] = {
+        "transactions": (transactions - transactions_then) / messages,
+        "WAL kB": float(wal - wal_then) / messages / 1024,
+    }
+    return row | {f"{part}, CPU ms": seconds / messages * 1000 for part, seconds in cpu.items()}
+
+
+def _targets(rows: Sequence[Mapping[str, Cell]], names: Sequence[str], wrong: int) -> list[Target]:
+    columns = [f"{name} {what}" for name in names for what in ("MB", "files", "threads")]
+    grow = [
+        Target(name=f"{column}: grown by %", value=grown(rows, column), bound=5)
+        for column in (*columns, "connections", "database MB")
+    ]
+    return [Target(name="lost, doubled or out of order", value=wrong, bound=0), *grow]
 
 
 def main() -> int:

@@ -239,16 +239,18 @@ async def _answered(crowd: Crowd) -> None:
 
 
 async def measure() -> Section:
-    """Everything, one after the other."""
+    """Everything, one after the other; each on processes of its own."""
     with TemporaryDirectory(prefix="cafi-workers-") as folder:
-        here = [Path(folder) / name for name in ("one", "many")]
+        here = [Path(folder) / name for name in ("one", "burst", "steady", "flood")]
         for one in here:
             one.mkdir()
         async with one_process(here[0]) as alone:
             bursts = [await burst(alone)]
-        async with two_workers(here[1]) as (setting, made):
+        async with two_workers(here[1]) as (setting, _):
             bursts.append(await burst(setting))
+        async with two_workers(here[2]) as (setting, made):
             steadily = await steady(setting, made)
+        async with two_workers(here[3]) as (setting, made):
             beside = await beside_flood(setting, made)
     slower = (float(beside[1]["answer s, median"]) / float(beside[0]["answer s, median"]) - 1) * 100
     many = bursts[1]
