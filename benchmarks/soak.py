@@ -69,7 +69,8 @@ async def measure(minutes: float) -> Section:
             await crowd.agree(CHATS)
             setting.model.reset(base_ms=CALL_MS, per_token_ms=0.0)
             rows = [dict(looked_at(made, 0.0))]
-            written, _ = made.asked(_WRITES), setting.begin()
+            written = made.asked(_WRITES)
+            setting.begin()
             begun, dice = time.monotonic(), random.Random(5)
             for look in range(1, LOOKS + 1):
                 due = begun + minutes * 60 * look / LOOKS

@@ -85,7 +85,7 @@ PROCESS_FAULTS = (
     Fault(name="kill-worker", strike=kill_worker, kills=1),
     Fault(name="kill-receiver", strike=kill_receiver, kills=1, webhook=True),
     Fault(name="kill-leader", strike=kill_leader, kills=1),
-    Fault(name="freeze-worker", strike=freeze_worker),
+    Fault(name="freeze-worker", strike=freeze_worker, kills=1),
     Fault(name="freeze-leader", strike=freeze_leader),
     Fault(name="deploy", strike=deploy, webhook=True),
     Fault(name="memory-limit", strike=memory_limit, kills=1),
