@@ -69,7 +69,7 @@ def needed(load: Load) -> dict[str, Cell]:
         "prompt tokens a day, million": prompts,
         "completion tokens a day, million": completions,
         "cost of models a day": cost,
-        "cost of models a chat": cost / load.chats,
+        "cost of models for 1,000 chats": cost / load.chats * 1000,
         "turns at the same time, peak": peak * load.turn_seconds,
         "workers for processor time, one a core": by_cpu,
         "workers for turns at the same time": by_turns,

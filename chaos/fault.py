@@ -19,7 +19,8 @@ class Fault:
     """`strike` does it and gives the time from which recovery counts: of the blow, or of the trouble's end where it lasts.
 
     `kills`: how often a round kills somebody who answers, or freezes them, which is the same to all others; each may bring
-    one answer twice. `back`: it is over when `strike` returns. `balance`: how updates are brought meanwhile. `missing`: why it cannot be done here; empty if it can.
+    one answer twice. `back`: it is over when `strike` returns. `balance`: how updates are brought meanwhile. `missing`: why
+    it cannot be done here; empty if it can.
     `environment`: settings; `preload`: of workers alone, for a folder.
     """
 

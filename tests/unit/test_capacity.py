@@ -18,7 +18,7 @@ def test_twice_the_chats_need_twice_of_all_that_is_spent(chats: float, messages:
     one, two = needed(load), needed(replace(load, chats=2 * chats))
     for what in ("messages a day", "model calls a day", "cost of models a day", "WAL a day, GB", "chats on disk, GB"):
         assert float(two[what]) == pytest.approx(2 * float(one[what]))
-    assert float(two["cost of models a chat"]) == pytest.approx(float(one["cost of models a chat"]))
+    assert float(two["cost of models for 1,000 chats"]) == pytest.approx(float(one["cost of models for 1,000 chats"]))
     assert float(two["workers"]) >= float(one["workers"])
 
 
