@@ -15,7 +15,7 @@ from sqlalchemy import Connection, func, select
 
 from adapters.conversation.chat import Chat
 from adapters.conversation.daily_budget import DailyBudget
-from adapters.conversation.feedback_port import FeedbackPort
+from adapters.conversation.feedback_port import FeedbackPort, ReportPort
 from adapters.conversation.pages import Pages
 from adapters.conversation.privacy import FeedbackDestination, Platform, PrivacyFacts
 from adapters.conversation.reader import Reader
@@ -23,11 +23,12 @@ from adapters.conversation.texts import Languages, load_languages
 from adapters.conversation.turns import Turns
 from adapters.delivery.limits import ChatLimits
 from adapters.delivery.store import ChatStore
+from adapters.feedback.corrections import Correction, read_corrections
 from adapters.feedback.desk import FeedbackDesk
-from adapters.feedback.events import AllowList
 from adapters.feedback.questions import Questions, read_questions
+from adapters.feedback.report_figures import ReportWatch
 from adapters.feedback.schedule import AskedDays
-from adapters.feedback.sinks import Forwarding, forwarding
+from adapters.feedback.sinks import DatabaseSink, Forwarding, forwarding
 from adapters.storage.clock import WallClock
 from adapters.storage.database import Database
 from adapters.storage.keyring_file import InboxKey, from_texts, load, make_inbox_key, read_inbox_key, save
@@ -40,6 +41,7 @@ from adapters.storage.urgent_counts import UrgentCounts
 from adapters.storage.vault import Vault
 from bots.compose import Application
 from bots.parts import Parts
+from bots.reports import allow_list, report_desk
 from bots.secret_file import database_file, secret_file
 from engine import ConfigurationError
 
@@ -199,6 +201,7 @@ class Chats(Parts):
             idle_hours=settings.sessions.idle_hours,
             asked_days=self.questions.policy.every_days,
             sinks=self._sinks,
+            reports=self.reports is not None,
             log_level=settings.log_level,
         )
 
@@ -228,18 +231,39 @@ class Chats(Parts):
         )
 
     @cached_property
+    def reports(self) -> ReportPort | None:
+        """Where it is counted what worried or harmed somebody, None where that is switched off.
+
+        It is counted in the database even where feedback goes elsewhere or nowhere.
+        """
+        elsewhere = self.forwarding.sinks if self.application.settings.feedback.enabled else ()
+        further = tuple(one for one in elsewhere if not isinstance(one, DatabaseSink))
+        return report_desk(self.application, self.questions, self.database, further)
+
+    @cached_property
     def feedback(self) -> FeedbackPort | None:
         """Feedback as chats see it, None where it is switched off."""
         if not self.application.settings.feedback.enabled:
             return None
-        assistants = self.application.engine.assistants
-        sources = {name: tuple(assistants[name].knowledge.sources) for name in assistants}
         return FeedbackDesk(
             questions=self.questions,
-            allowed=AllowList.of(self.questions, sources),
+            allowed=allow_list(self.application, self.questions),
             forwarding=self.forwarding,
             asked=AskedDays(database=self.database, naming=self.naming),
         )
+
+    @cached_property
+    def corrections(self) -> tuple[Correction, ...]:
+        """What became of reports, as it is told in public."""
+        return read_corrections(self.application.settings.config_folder)
+
+    @cached_property
+    def report_watch(self) -> ReportWatch | None:
+        """What alarms the operator of reports, None where they are switched off."""
+        if self.reports is None:
+            return None
+        alarm_at = self.application.settings.reports.alarm_at
+        return ReportWatch(database=self.database, now=self.clock, corrections=self.corrections, alarm_at=alarm_at)
 
     def limits(self) -> ChatLimits:
         """One platform's limits of each chat."""
@@ -250,11 +274,17 @@ class Chats(Parts):
         """The chats of one platform."""
         pages = self.pages(platform)
         erase = self.store.erase if self.queue is None else self.queue.erase
-        return Chat(pages=pages, turns=self.turns(pages), erase=erase)
+        return Chat(pages=pages, turns=self.turns(pages), erase=erase, now=self.clock)
 
     def pages(self, platform: Platform) -> Pages:
         """What people of a platform can look at."""
-        return Pages(engine=self.application.engine, languages=self.languages, platform=platform, facts=self.facts)
+        return Pages(
+            engine=self.application.engine,
+            languages=self.languages,
+            platform=platform,
+            facts=self.facts,
+            people=self.application.people,
+        )
 
     def turns(self, pages: Pages) -> Turns:
         """The turns of a platform; what they count, read and ask of models is one sum for all platforms."""
@@ -265,6 +295,7 @@ class Chats(Parts):
             counts=self.counts,
             reader=self.reader,
             places=self.application.places,
+            reports=self.reports,
         )
 
     @cached_property
@@ -323,6 +354,8 @@ class Chats(Parts):
 
         await self.store.sweep(self.facts.asked_days)
         await self.count()
+        if self.report_watch is not None:
+            await self.report_watch.look()
         file = database_file(self.application.settings)
         if file is not None:
             await asyncio.to_thread(erase_expired, file, self.clock() - 3600 * self.store.idle_hours)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -11,8 +11,12 @@ from typing import Any
 
 from adapters.console_adapter.texts import load_console_texts
 from adapters.conversation.texts import load_languages
+from adapters.feedback.corrections import FILE as CORRECTIONS
+from adapters.feedback.corrections import correction_faults
 from adapters.feedback.questions import read_questions
 from adapters.moderation.texts import load_moderation_texts
+from adapters.people.services import FILE as PEOPLE
+from adapters.people.services import people_warnings
 from adapters.storage.private_files import read_by_others
 from adapters.web_adapter.texts import load_web_texts
 from bots.compose import Application
@@ -25,6 +29,7 @@ from engine import (
     ConfigurationError,
     CountryContacts,
     Dangers,
+    KnowledgeBase,
     Prompts,
     ReferralTexts,
     RuleBook,
@@ -189,9 +194,28 @@ def _files(running: Application) -> Iterator[Finding]:
     yield from _tried(lambda: running.urgency_floor)
     yield from _tried(lambda: running.urgency_classifier)
     yield from _tried(lambda: read_questions(folder / "feedback.yaml"))
+    yield from _people(running)
     yield from _around(running)
     for path in sorted((folder / "crisis" / "texts").glob("*.yaml")):
         yield from _tried(lambda path=path: read_yaml(path, ReferralTexts))  # type: ignore[misc]
+
+
+def _people(running: Application) -> Iterator[Finding]:
+    """Who answers for the bot, where the operator names somebody."""
+    folder = running.settings.config_folder
+    found = _tried(lambda: running.people)
+    yield from found
+    if not found:
+        languages = tuple(sorted(one.stem for one in (folder / "chat").glob("*.yaml")))
+        warnings = people_warnings(running.people, folder / PEOPLE, languages)
+        yield from (Finding(level="warning", problem=one) for one in warnings)
+
+
+def _corrections(path: Path, bases: Mapping[str, KnowledgeBase]) -> Iterator[Finding]:
+    """What is told of corrections, and is not there."""
+    found: list[ConfigurationError] = []
+    yield from _tried(lambda: found.extend(correction_faults(path, bases, date.today())))
+    yield from (Finding(level="error", problem=one) for one in found)
 
 
 def _private(running: Application) -> Iterator[Finding]:
@@ -256,6 +280,7 @@ def _crisis(running: Application) -> Iterator[Finding]:
 
 def _assistants(running: Application) -> Iterator[Finding]:
     tables: dict[tuple[str, Path], Dangers] = {}
+    bases: dict[str, KnowledgeBase] = {}
     for name in running.settings.assistants:
         try:
             settings = running.assistant_settings(name)
@@ -270,7 +295,9 @@ def _assistants(running: Application) -> Iterator[Finding]:
             yield from (Finding(level="error", problem=one) for one in asked)
             for language in base.languages[1:]:
                 yield from (Finding(level="error", problem=one) for one in scan_edition(base, language)[1])
+            bases[name] = base
             tables[base.manifest.language, base.folder.resolve()] = base.dangers
+    yield from _corrections(running.settings.config_folder / CORRECTIONS, bases)
     for language in dict.fromkeys(spoken for spoken, _ in tables):
         same = [table for (spoken, _), table in tables.items() if spoken == language]
         yield from (Finding(level="error", problem=one) for one in conflicting_dangers(same))

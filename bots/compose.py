@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 from pydantic import Field
 
+from adapters.people.services import OwnPeople, read_people
 from adapters.vector_files import VectorFiles
 from bots.parts import Parts
 from bots.settings import CafiSettings
@@ -270,6 +271,11 @@ class Application(Parts):
     def tone_head(self) -> ToneHead:
         """What the built-in judges have learnt."""
         return ToneHead.load(self.settings.config_folder / "judges" / "role_and_tone.bin")
+
+    @cached_property
+    def people(self) -> OwnPeople:
+        """Who answers for the bot, nobody where the operator names none."""
+        return read_people(self.settings.config_folder)
 
     @cached_property
     def referrals(self) -> Referrals:

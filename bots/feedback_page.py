@@ -131,13 +131,13 @@ def _table(name: str, rows: Sequence[OptionShare], good: str) -> str:
     return (
         f"<table><caption>{_TITLES[name]}</caption><thead><tr><th scope='col'></th><th scope='col'>answers</th>"
         f"<th scope='col'>{escape(good)}</th><th scope='col'>95 %</th></tr></thead><tbody>"
-        f"{''.join(_cells(name, rows))}</tbody></table>"
+        f"{''.join(_cells(name, rows, good))}</tbody></table>"
     )
 
 
-def _cells(name: str, rows: Sequence[OptionShare]) -> Iterator[str]:
+def _cells(name: str, rows: Sequence[OptionShare], good: str) -> Iterator[str]:
     for share in rows:
-        said, interval = percent(share)
+        said, interval = percent(share) if good else ("", "")
         yield (
             f"<tr><th scope='row'>{escape(row_names(name, share))}</th><td>{share.answers}</td>"
             f"<td>{said}</td><td>{interval}</td></tr>"

@@ -129,7 +129,8 @@ def _rest(one: QuestionFigures) -> Table:
     table = _table("by", "", "answers", favourable(one), "95 %")
     for name in shown_tables(one):
         for share in getattr(one, name):
-            table.add_row(name, row_names(name, share), str(share.answers), *percent(share))
+            said = percent(share) if one.question.favourable else ("", "")
+            table.add_row(name, row_names(name, share), str(share.answers), *said)
     return table
 
 

@@ -246,6 +246,26 @@ class FeedbackSettings(Strict):
         return self
 
 
+class ReportSettings(Strict):
+    """Reports that an answer worried or harmed somebody: counts, in the database."""
+
+    enabled: bool = Field(
+        default=True,
+        description=(
+            "a button below answers; the four reasons are in `config/feedback.yaml` "
+            "([how to](../howto/people.md#this-answer-worried-or-harmed-me))"
+        ),
+    )
+    alarm_at: int = Field(
+        default=5,
+        ge=5,
+        description=(
+            "so many reports on one section within four weeks alarm the operator, in steps of five; fewer would tell of "
+            "single people"
+        ),
+    )
+
+
 class TerminalSettings(Strict):
     """`cafi chat`."""
 
@@ -317,6 +337,7 @@ class CafiSettings(BaseSettings):
         default="INFO", description="no level logs what people write"
     )
     feedback: FeedbackSettings = FeedbackSettings()
+    reports: ReportSettings = ReportSettings()
     parallel: int = Field(default=8, ge=1, description="cases measured at the same time by `cafi eval`")
 
     @property

@@ -19,6 +19,7 @@ from adapters.conversation.texts import load_languages
 from adapters.conversation.turns import Turns
 from bots.compose import Application
 from bots.process import settle
+from bots.reports import reports_beside
 
 PROMPT = "\nyou> "
 
@@ -58,7 +59,7 @@ async def _in_daemon_thread(read: Callable[[], str]) -> str:
 
 def terminal_chat(application: Application) -> Chat:
     """A chat that nothing is stored of: who sits at a terminal has started it, and agrees only where that is configured."""
-    settings = application.settings
+    settings, reports = application.settings, reports_beside(application)
     pages = Pages(
         engine=application.engine,
         languages=load_languages(settings.config_folder / "chat", settings.crisis.language),
@@ -68,9 +69,11 @@ def terminal_chat(application: Application) -> Chat:
             provider_stores=settings.models.store,
             log_level=settings.log_level,
             in_memory=True,
+            reports=reports is not None,
         ),
+        people=application.people,
     )
-    turns = Turns(pages=pages, places=application.places)
+    turns = Turns(pages=pages, places=application.places, reports=reports)
     return Chat(pages=pages, turns=turns, erase=erase_nothing, asks_consent=settings.terminal.consent)
 
 

@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING
 
 from adapters import weeks
 from adapters.conversation.privacy import Platform
+from adapters.feedback.report_figures import reports_before
+from adapters.feedback.tallies import all_tallies
 from adapters.storage.referral_counts import ReferralCounts
 from bots.chats import Chats
 from engine import ConfigurationError
 
 if TYPE_CHECKING:
+    from adapters.feedback.corrections import Correction
     from adapters.feedback.questions import Questions
     from adapters.web_adapter.adapter import WebBot
     from adapters.web_adapter.operator_pages import Figure
@@ -22,6 +25,7 @@ def web(chats: Chats) -> WebBot:
     """The web page; raises ConfigurationError."""
     try:
         from adapters.web_adapter.adapter import WebBot
+        from adapters.web_adapter.operator_pages import nothing
         from adapters.web_adapter.texts import load_web_texts
     except ImportError as error:
         raise ConfigurationError(
@@ -40,7 +44,15 @@ def web(chats: Chats) -> WebBot:
         figures=None if chats.feedback is None else lambda: _figures(chats),
         endpoints=chats.application.endpoint_figures,
         referrals=lambda: ReferralCounts(database=chats.database).ended(weeks.today()),
+        reports=nothing if chats.report_watch is None else chats.report_watch.alarms,
+        results=(lambda: _results(chats)) if chats.corrections else None,
     )
+
+
+async def _results(chats: Chats) -> Sequence[tuple[Correction, int | None]]:
+    """What was corrected, and how many reports of weeks that have ended it followed."""
+    tallies, today = await chats.database.run(all_tallies), weeks.today()
+    return [(one, reports_before(tallies, one, today)) for one in chats.corrections]
 
 
 async def _problems(chats: Chats) -> Sequence[str]:

@@ -405,7 +405,7 @@ class Turn:
     """One turn of conversation: the reply, the conversation after it, and how it came about.
 
     `offers`: questions that can be tapped; `lost`: nothing was near, so that the topics are offered; `service`: the subject of
-    the service that was asked about and told; `language`: that of the message.
+    the service that was asked about and told; `declined`: something was asked and not answered; `language`: that of the message.
     """
 
     reply: Reply
@@ -418,6 +418,7 @@ class Turn:
     offers: tuple[Offer, ...] = ()
     lost: bool = False
     service: str = ""
+    declined: bool = False
     language: str = "en"
 
     @property

@@ -25,7 +25,7 @@ from evaluation.section_figures import reliability
 ROOT = Path(__file__).parents[1]
 DATA = ROOT / "evaluation" / "data"
 FOLDS = 5
-CONFIDENCE = ("share", "words", "kin")
+CONFIDENCE = ("share", "words", "kin", "covered")
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 
 

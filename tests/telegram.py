@@ -22,6 +22,8 @@ from tests.fakes.faulty_telegram import FaultyTelegram
 from tests.team import application, shipped_parts
 
 BEGIN = "I understand, begin"
+CONTACTS = "Please call your emergency number now (112, 911, 999, 000 or 111,"
+REFERRAL = f"That sounds very heavy. {CONTACTS}"
 ANYWHERE = "I would rather not say"
 EAGER = {"messages_a_minute": 1_000, "waiting_messages": 100}
 """Settings of sessions for tests that write faster than people do."""
@@ -63,7 +65,7 @@ async def running(
 ) -> AsyncIterator[TelegramBot]:
     """The bot, until the end of the block."""
     chosen = TelegramSettings(token=SecretStr(fake.token), base_url=fake.base_url, **(telegram_settings or {}))
-    given = {} if real_feedback else {"feedback": feedback}
+    given = {} if real_feedback else {"feedback": feedback, "reports": None}
     chats = chats_in(folder, model, given=given, telegram=chosen, **settings)
     async with chats.application.closing:
         await chats.begin()

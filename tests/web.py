@@ -39,7 +39,7 @@ async def running(
     folder: Path, model: ScriptedModel | None = None, *, real_feedback: bool = False, **settings: Any
 ) -> AsyncIterator[WebBot]:
     """The page, served until the end of the block; without feedback, unless it is asked for."""
-    chats = chats_in(folder, model, given={} if real_feedback else {"feedback": None}, **settings)
+    chats = chats_in(folder, model, given={} if real_feedback else {"feedback": None, "reports": None}, **settings)
     async with chats.application.closing:
         await chats.begin()
         bot = web(chats)

@@ -6,6 +6,7 @@ Adapters translate: what a person did becomes an `Incoming`, a `Outgoing` become
 from __future__ import annotations
 
 import secrets
+import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -16,8 +17,10 @@ from adapters.conversation.feedback_port import FeedbackPort
 from adapters.conversation.incoming import Incoming
 from adapters.conversation.outgoing import Outgoing, Outgoings
 from adapters.conversation.pages import Pages
+from adapters.conversation.pauses import Pauses
 from adapters.conversation.privacy import Platform
 from adapters.conversation.receipt import Receipt, receipt_text
+from adapters.conversation.reports import Reports
 from adapters.conversation.state import ChatState
 from adapters.conversation.texts import Languages
 from adapters.conversation.turns import WISHES, Turns
@@ -41,6 +44,7 @@ class Chat:
     """Handles what people do on one platform; holds nothing of anybody.
 
     `erase`: removes everything that is stored of a chat. `asks_consent`: nobody is answered before they have agreed.
+    `now` gives seconds since 1970.
     """
 
     pages: Pages
@@ -48,6 +52,7 @@ class Chat:
     erase: Callable[[ChatIdentity], Awaitable[Receipt]]
     moderator: Moderator | None = None
     asks_consent: bool = True
+    now: Callable[[], float] = time.time
 
     @property
     def engine(self) -> Engine:
@@ -75,6 +80,16 @@ class Chat:
         return Consent(pages=self.pages, turns=self.turns)
 
     @cached_property
+    def reports(self) -> Reports:
+        """What follows when an answer worried or harmed somebody."""
+        return Reports(pages=self.pages, port=self.turns.reports)
+
+    @cached_property
+    def pauses(self) -> Pauses:
+        """Pauses that people make in their own chats."""
+        return Pauses(pages=self.pages, turns=self.turns, now=self.now)
+
+    @cached_property
     def _handlers(self) -> Mapping[str, Handler]:
         pages, turns, consent = self.pages, self.turns, self.consent
         return {
@@ -100,6 +115,10 @@ class Chat:
             "feedback": self._feedback,
             "answer": self._answer,
             "thumb": self._thumb,
+            "people": pages.reach,
+            "report": self.reports.reported,
+            "pause": self.pauses.begun,
+            "resume": self.pauses.over,
             "forget": self._forget,
             "stop": self._stop,
         }
@@ -122,7 +141,8 @@ class Chat:
 
     async def _handled(self, state: ChatState, incoming: Incoming) -> Outgoings:
         # Words behind a command would be read by nobody; messages see to their own.
-        alarm = None if incoming.command in {"", "ask"} else await self.turns.own_alarm(state, incoming)
+        held = self.pauses.holds(state, incoming)
+        alarm = None if held or incoming.command in {"", "ask"} else await self.turns.own_alarm(state, incoming)
         if alarm is not None:
             yield alarm
         async for outgoing in self._handler(state, incoming)(state, incoming):
@@ -131,6 +151,8 @@ class Chat:
     def _handler(self, state: ChatState, incoming: Incoming) -> Handler:
         if self.consent.due(state, incoming):
             return self.consent.hold
+        if self.pauses.holds(state, incoming):
+            return self.pauses.held
         if self.consent.asks_country(state, incoming):
             return self.consent.country_given
         if incoming.wordless and not incoming.command:

@@ -13,7 +13,8 @@ from adapters.conversation.turns import Turns
 from engine import Danger, UrgencyLevel
 
 WITHOUT = frozenset(
-    {"start", "help", "crisis", "country", "language", "privacy", "whocanread", "forget", "stop", "consent", "decline"}
+    {"start", "help", "crisis", "people", "country", "language", "privacy", "whocanread", "forget", "stop"}
+    | {"consent", "decline"}
 )
 """What everybody may do before they have agreed."""
 
@@ -62,7 +63,8 @@ class Consent:
             shown = self.turns.topic(state, incoming)
         else:
             said = self.pages.texts(state)
-            yield Outgoing(text=f"{self._about(state, said)}\n\n{said.help}", private=True, state=state)
+            text = f"{self._about(state, said)}\n\n{self.pages.what_it_can(state)}"
+            yield Outgoing(text=text, private=True, state=state)
             return
         async for outgoing in shown:
             yield outgoing

@@ -31,6 +31,18 @@ class Poll:
         return cls(**{**kept, "options": tuple((one, text) for one, text in kept["options"]), "about": about})
 
 
+class ReportPort(Protocol):
+    """Where it is counted that an answer worried or harmed somebody. Nothing raises into a chat."""
+
+    def reasons(self, language: str) -> tuple[str, tuple[tuple[str, str], ...]]:
+        """The question, and its fixed reasons as ids and texts."""
+        ...
+
+    async def report(self, about: Answered, platform: str, reason: str) -> bool:
+        """Somebody gave a reason; whether there is such a one. The sources of `about` may name a section: source#section."""
+        ...
+
+
 class FeedbackPort(Protocol):
     """Where feedback of a chat goes. Nothing raises into a chat."""
 

@@ -12,6 +12,8 @@ from adapters.conversation.privacy import ModeratorNotices, Platform, PrivacyFac
 from adapters.conversation.state import Answered, ChatState
 from adapters.conversation.texts import ChatTexts, Languages
 from adapters.conversation.topics import Topics
+from adapters.people.cards import ServiceCard, people_text, service_cards
+from adapters.people.services import NOBODY, OwnPeople
 from engine import Assistant, Engine, Referral, Referrals, Role
 
 COUNTRIES_A_PAGE = 20
@@ -19,12 +21,14 @@ COUNTRIES_A_PAGE = 20
 RATHER_NOT = "none"
 """What a button carries for somebody who would rather not say where they are."""
 
+PAUSED_BY_MODERATORS = frozenset({"discord"})
+
 
 @dataclass(frozen=True, kw_only=True)
 class Pages:
     """Everything that can be looked at. Each page leaves the conversation as it is.
 
-    `moderators`: what is told of moderators who may read along at the moment.
+    `moderators`: what is told of moderators who may read along at the moment. `people`: who answers for the bot.
     """
 
     engine: Engine
@@ -32,6 +36,7 @@ class Pages:
     platform: Platform
     facts: PrivacyFacts
     moderators: ModeratorNotices | None = None
+    people: OwnPeople = NOBODY
 
     @property
     def browsed(self) -> Topics:
@@ -88,8 +93,49 @@ class Pages:
     # --- On request -------------------------------------------------------------------------------------------------
 
     async def help(self, state: ChatState, incoming: Incoming) -> Outgoings:
-        """What the bot can do."""
-        yield Outgoing(text=self.texts(state).help, private=True, state=state)
+        """What the bot can do, and who answers for it."""
+        yield Outgoing(text=self.what_it_can(state), private=True, state=state)
+
+    def what_it_can(self, state: ChatState) -> str:
+        """What the bot can do here, and who answers for it."""
+        below = self.people_below(state, self.texts(state).people.lead)
+        return "\n\n".join(filter(None, (self.commands_told(state), below)))
+
+    def commands_told(self, state: ChatState) -> str:
+        """What the bot can do here."""
+        said = self.texts(state)
+        commands = [said.help]
+        if self.people.services:
+            commands.append(said.people.command)
+        if self.facts.reports:
+            commands.append(said.reports.command)
+        if self.pausable:
+            commands.append(said.pauses.command)
+        return "\n".join(commands)
+
+    @property
+    def pausable(self) -> bool:
+        """Whether somebody may pause the bot in their chat; where moderators do that, nobody else does."""
+        return self.platform.id not in PAUSED_BY_MODERATORS
+
+    def people_below(self, state: ChatState, lead: str) -> str:
+        """Some words and the operator's people below them; empty where nobody is named."""
+        return people_text(self.cards(state), self.texts(state).people, lead)
+
+    def cards(self, state: ChatState) -> list[ServiceCard]:
+        """The operator's people, as this person reads of them."""
+        names = self.referral(state).texts.languages
+        return service_cards(self.people, self.texts(state).people, self.browsed.language(state), names)
+
+    async def reach(self, state: ChatState, incoming: Incoming) -> Outgoings:
+        """Whom one can reach."""
+        said = self.texts(state).people
+        yield Outgoing(text=self._reached(state, said.lead, said.nobody), private=True, state=state)
+
+    def _reached(self, state: ChatState, lead: str, nobody: str) -> str:
+        said = self.texts(state).people
+        contacts = said.any_hour.format(contacts=self.referral(state).brief())
+        return "\n\n".join(filter(None, (self.people_below(state, lead) or nobody, contacts)))
 
     async def unknown(self, state: ChatState, incoming: Incoming) -> Outgoings:
         """A command nobody knows."""
@@ -114,7 +160,12 @@ class Pages:
         said = self.texts(state)
         if subject == "who_reads":
             return who_can_read(self._facts(state), self.platform, said, private=incoming.private)
-        return self._kept(state, said) if subject == "memory" else ""
+        if subject == "memory":
+            return self._kept(state, said)
+        if self.people.services and subject in {"human_contact", "who_runs"}:
+            lead = said.people.asked if subject == "human_contact" else said.people.who_runs
+            return self._reached(state, lead, "")
+        return ""
 
     async def source(self, state: ChatState, incoming: Incoming) -> Outgoings:
         """The passages that an answer comes from."""
@@ -131,11 +182,13 @@ class Pages:
         if about.assistant not in assistants:
             return ""
         read = assistants[about.assistant].speaking(about.language).knowledge
-        return origin(read, about.sources, _words_of(state, about), said)
+        return origin(read, about.sources, words_of(state, about), said)
 
     async def crisis(self, state: ChatState, incoming: Incoming) -> Outgoings:
         """The contacts, at any time."""
-        yield Outgoing(text=self.referral(state).full(), referral=True, private=True, state=state)
+        below = self.people_below(state, self.texts(state).people.lead)
+        text = "\n\n".join(filter(None, (self.referral(state).full(wanted=True), below)))
+        yield Outgoing(text=text, referral=True, private=True, state=state)
 
     async def country(self, state: ChatState, incoming: Incoming) -> Outgoings:
         """The country whose contacts are shown."""
@@ -218,12 +271,12 @@ class Pages:
         return replace(self.facts, moderators=" ".join(filter(None, notices)))
 
 
-def _words_of(state: ChatState, about: Answered) -> str:
+def words_of(state: ChatState, about: Answered) -> str:
     """The words of an answer, where the conversation still holds them."""
-    for message in reversed(state.conversation.messages):
-        if message.role is Role.ASSISTANT and message.citations == about.sources:
-            return message.content
-    return ""
+    said = [one for one in reversed(state.conversation.messages) if one.role is Role.ASSISTANT]
+    its_own = said[state.answered - about.number :][:1]
+    alike = (one for one in (*its_own, *said) if one.citations == about.sources)
+    return next((one.content for one in alike), "")
 
 
 def _rows(buttons: Sequence[Button], wide: int) -> Rows:

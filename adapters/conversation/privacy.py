@@ -34,6 +34,7 @@ class PrivacyFacts:
 
     `moderators`: in the operator's own words what moderators are shown, empty for nothing; `crisis_notes`: they are told
     that somebody was shown where help is. `in_memory`: nothing of a chat is on disk.
+    `reports`: it is counted what worried or harmed somebody.
     """
 
     provider: str | None = None
@@ -45,6 +46,7 @@ class PrivacyFacts:
     moderators: str = ""
     crisis_notes: bool = False
     in_memory: bool = False
+    reports: bool = False
 
 
 class ModeratorNotices(Protocol):
@@ -107,6 +109,8 @@ def _kept(facts: PrivacyFacts, texts: ChatTexts) -> Iterator[str]:
         yield said.feedback.format(sinks=where)
     else:
         yield said.no_feedback
+    if facts.reports:
+        yield texts.reports.kept
     yield said.counts
     yield said.logs.format(level=facts.log_level)
     yield said.choice

@@ -38,6 +38,8 @@ class ChatState:
     `country` and `language` as chosen, an empty country by somebody who would rather not say.
     `waiting`: the question sent before consent, `waiting_topic` the topic opened before it. `answered`: the last answer's
     number; `answers`: the last few.
+    `declined`: answers in a row that were none; `reported`: what was reported, each once for as long as the chat lasts.
+    `paused_until`: the end of a pause, in seconds since 1970, 0 for none.
     `since_asked`: answers since feedback was asked for; `asked`: the questions of feedback they were asked, each once and
     for as long as the chat lasts; `since_referral`: answers since help was shown, if ever. `told_quoting`: they know
     that today's answers are quotations only. `taken`: the platform's numbers of the last messages.
@@ -56,6 +58,9 @@ class ChatState:
     since_referral: int | None = None
     told_quoting: bool = False
     taken: tuple[int, ...] = ()
+    declined: int = 0
+    reported: tuple[str, ...] = ()
+    paused_until: float = 0.0
 
     @property
     def spoken(self) -> str | None:
@@ -95,6 +100,7 @@ class ChatState:
             answers=(*self.answers, this)[-KEPT_ANSWERS:],
             since_asked=self.since_asked + 1,
             since_referral=0 if referred else since,
+            declined=self.declined + 1 if turn.declined else 0,
         )
 
     def to_json(self) -> bytes:
@@ -106,6 +112,9 @@ class ChatState:
             "asked": self.asked,
             "taken": self.taken,
             "waiting_topic": self.waiting_topic,
+            "declined": self.declined,
+            "reported": self.reported,
+            "paused_until": self.paused_until,
             **{name: getattr(self, name) for name in _PLAIN},
         }
         return json.dumps(kept, ensure_ascii=False, separators=(",", ":")).encode(errors="surrogatepass")
@@ -124,6 +133,9 @@ class ChatState:
             asked=tuple(kept.get("asked", ())),  # chats of earlier versions do not say
             waiting_topic=kept.get("waiting_topic", ""),
             taken=tuple(kept.get("taken", ())),
+            declined=kept.get("declined", 0),
+            reported=tuple(kept.get("reported", ())),
+            paused_until=kept.get("paused_until", 0.0),
             **{name: kept[name] for name in _PLAIN},
         )
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from pydantic import model_validator
 
+from adapters.people.texts import PeopleTexts
 from adapters.texts import ByLanguage, check_keys, read_texts
 from engine import Strict, check_braces
 
@@ -30,6 +31,10 @@ COMMANDS = (
     "forget",
     "stop",
     "safe",
+    "people",
+    "report",
+    "pause",
+    "resume",
 )
 """Every command of a chat. Platforms offer those that make sense there."""
 _PUT_IN: Mapping[str, frozenset[str]] = {
@@ -58,6 +63,7 @@ _PUT_IN: Mapping[str, frozenset[str]] = {
     "privacy.feedback": frozenset({"sinks"}),
     "privacy.logs": frozenset({"level"}),
     "sinks.webhook": frozenset({"host"}),
+    "pauses.still": frozenset({"minutes", "contacts"}),
 }
 
 
@@ -133,6 +139,31 @@ class SinkTexts(Strict):
     webhook: str
 
 
+class ReportTexts(Strict):
+    """Around the report that an answer worried or harmed somebody; `help` stands above the contacts that follow it."""
+
+    command: str
+    button: str
+    rather_not: str
+    thanks: str
+    again: str
+    nothing_counted: str
+    no_answer: str
+    help: str
+    kept: str
+
+
+class PauseTexts(Strict):
+    """A pause that a person makes in their own chat."""
+
+    command: str
+    button: str
+    begun: str
+    still: str
+    over: str
+    resume: str
+
+
 class ChatTexts(Strict):
     """All of one language. Braces name what is put in."""
 
@@ -190,11 +221,14 @@ class ChatTexts(Strict):
     whocanread: WhoCanReadTexts
     privacy: PrivacyTexts
     sinks: SinkTexts
+    people: PeopleTexts
+    reports: ReportTexts
+    pauses: PauseTexts
 
     @model_validator(mode="after")
     def _whole(self) -> ChatTexts:
         check_keys("commands", self.commands, COMMANDS)
-        check_braces(self.model_dump(), _PUT_IN)
+        check_braces(self.model_dump(exclude={"people"}), _PUT_IN)
         return self
 
 

@@ -13,17 +13,20 @@ from functools import partial
 from typing import TypeAlias
 
 from adapters.conversation.daily_budget import DailyBudget
-from adapters.conversation.feedback_port import FeedbackPort, Poll
+from adapters.conversation.feedback_port import FeedbackPort, Poll, ReportPort
 from adapters.conversation.incoming import Incoming
 from adapters.conversation.outgoing import Button, Outgoing, Outgoings, Picture, Rows, only
 from adapters.conversation.pages import Pages
 from adapters.conversation.reader import Reader
+from adapters.conversation.reports import report_button
 from adapters.conversation.state import ChatState
 from adapters.conversation.texts import ChatTexts
 from adapters.conversation.topics import NAMING, TappedQuestion, section_button
 from adapters.storage.urgent_counts import UrgentCounts
 from engine import Basis, DangerAnswer, Help, Medium, Outcome, Referral, Turn, Urgency, UrgencyLevel, Wish
 
+DECLINED_BEFORE_PEOPLE = 2
+"""So many answers in a row that were none, and the operator's people are offered."""
 WISHES = {"simpler": Wish.SIMPLER, "shorter": Wish.SHORTER, "example": Wish.EXAMPLE, "more": Wish.MORE}
 
 Ask: TypeAlias = Callable[[bool], Awaitable[Turn]]
@@ -35,7 +38,8 @@ class Turns:
     """Answers. At the day's limit of spending, by quotation.
 
     `counts` holds no more than weeks and platforms; `reader` reads what people write, for all platforms; `places` are
-    those of turns with a language model, given in the order of asking, None for no bound.
+    those of turns with a language model, given in the order of asking, None for no bound; `reports`: where it is counted
+    what worried or harmed somebody.
     """
 
     pages: Pages
@@ -44,6 +48,7 @@ class Turns:
     counts: UrgentCounts = field(default_factory=UrgentCounts)
     reader: Reader = field(default_factory=Reader)
     places: asyncio.Semaphore | None = None
+    reports: ReportPort | None = None
 
     # --- The engine -------------------------------------------------------------------------------------------------
 
@@ -191,8 +196,9 @@ class Turns:
             return
         told = quoting and turn.review.outcome is not Outcome.FIXED
         state = replace(state, told_quoting=quoting and (told or before.told_quoting))
+        people, state = self._people_offered(state, said)
         answer = Outgoing(
-            text=_with_notes(turn.reply.text, incoming, said, quoting=told and not before.told_quoting),
+            text=_with_notes(turn.reply.text, incoming, said, quoting=told and not before.told_quoting) + people,
             pictures=tuple(_picture(one, said) for one in turn.reply.media),
             buttons=check_buttons(referral)
             if turn.help is Help.QUESTION
@@ -206,6 +212,13 @@ class Turns:
         else:
             yield answer
             yield Outgoing(poll=poll, private=True, state=state.being_asked(poll.question))
+
+    def _people_offered(self, state: ChatState, said: ChatTexts) -> tuple[str, ChatState]:
+        """After two answers in a row that were none, whom else one can ask; the counting then begins anew."""
+        if state.declined < DECLINED_BEFORE_PEOPLE:
+            return "", state
+        offered = self.pages.people_below(state, said.people.offered)
+        return f"\n\n{offered}" if offered else "", replace(state, declined=0)
 
     async def _poll(self, state: ChatState, incoming: Incoming, turn: Turn) -> Poll | None:
         """A question back, if this is a good moment for one."""
@@ -235,6 +248,8 @@ class Turns:
         rows.append(tuple(rest))
         if self.feedback is not None and not turn.is_private:
             rows.append((button("thumb", labels.helpful, "yes"), button("thumb", labels.unhelpful, "no")))
+        if self.reports is not None:
+            rows.append((report_button(said, number),))
         return (*offered, *rows)
 
 

@@ -13,7 +13,7 @@ from adapters.storage.identity import ChatIdentity, Passing
 _MINUTE = 60.0
 _TELL_EVERY = 60.0
 _MOST_CHATS = 20_000
-ALWAYS = {"crisis", "danger", "forget", "stop", "safe", "decided"}
+ALWAYS = {"crisis", "people", "danger", "forget", "stop", "safe", "decided"}
 """Commands that no limit holds back: help, leaving, and a reply that has waited for a moderator."""
 
 

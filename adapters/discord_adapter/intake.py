@@ -51,8 +51,10 @@ CHOICES = 25
 _SEEN, _SEEN_SECONDS = 5000, 3600.0
 ALWAYS = frozenset(
     {"crisis", "forget", "stop", "danger", "decline", "safe", "country", "language", "privacy", "whocanread", "open"}
+    | {"people", "report"}
 )
-"""What people may do in every channel and while moderators have paused the bot: find help, see and erase what is kept."""
+"""What people may do in every channel and while moderators have paused the bot: find help, tell of harm, see and erase what
+is kept."""
 ABOUT_THE_LAST = frozenset({"source", "feedback"})
 """Commands about the last answer, whichever thread it was given in."""
 _NOBODY = ChatIdentity(platform=PLATFORM, chat="")

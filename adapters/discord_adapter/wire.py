@@ -262,9 +262,12 @@ def coded(rows: Rows, owner: int, context: str) -> list[list[tuple[str, str]]]:
 
 
 def fitted(rows: Sequence[Sequence[tuple[str, str]]]) -> list[list[tuple[str, str]]]:
-    """Rows as Discord takes them: where there are too many, their buttons are laid out anew, in order."""
-    if len(rows) <= ROWS and all(len(row) <= IN_A_ROW for row in rows):
-        return [list(row) for row in rows]
+    """Rows as Discord takes them: where there are too many, the last ones go together, or all are laid out anew, in order."""
+    laid = [list(row) for row in rows]
+    while len(laid) > ROWS and len(laid[-2]) + len(laid[-1]) <= IN_A_ROW:
+        laid[-2:] = [laid[-2] + laid[-1]]
+    if len(laid) <= ROWS and all(len(row) <= IN_A_ROW for row in laid):
+        return laid
     flat = [one for row in rows for one in row][: ROWS * IN_A_ROW]
     wide = -(-len(flat) // ROWS)
     return [flat[at : at + wide] for at in range(0, len(flat), wide)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from random import Random
@@ -11,50 +11,26 @@ from random import Random
 from adapters import weeks
 from adapters.conversation.feedback_port import Poll
 from adapters.conversation.state import Answered, ChatState
-from adapters.feedback.events import AllowList, FeedbackEvent
-from adapters.feedback.questions import Question, Questions
+from adapters.feedback.questions import Question
+from adapters.feedback.report_desk import EventDesk
 from adapters.feedback.schedule import AskedDays, Moment, answered_in, may_ask, next_question
-from adapters.feedback.sinks import Forwarding
 from adapters.storage.identity import ChatIdentity
-from engine import EventRefused, StorageError, UrgencyLevel
+from engine import StorageError, UrgencyLevel
 
 _EPOCH = date(1970, 1, 1)
 _log = logging.getLogger("cafi.feedback")
 
 
 @dataclass(frozen=True, kw_only=True)
-class FeedbackDesk:
-    """The `FeedbackPort` of every platform. Nothing it does raises into a chat. `today` is a date in UTC."""
+class FeedbackDesk(EventDesk):
+    """The `FeedbackPort` of every platform."""
 
-    questions: Questions
-    allowed: AllowList
-    forwarding: Forwarding
     asked: AskedDays
-    today: Callable[[], date] = weeks.today
     random: Random = field(default_factory=Random)
 
     async def thumb(self, about: Answered, platform: str, *, helpful: bool) -> None:
         """Somebody pressed a thumb under an answer."""
         await self.chosen(about, platform, self.questions.thumbs.id, "yes" if helpful else "no")
-
-    async def chosen(self, about: Answered, platform: str, question: str, option: str) -> bool:
-        """Somebody chose an option. What is not among the configured ones, such as a forged button, is left out: False."""
-        try:
-            event = FeedbackEvent(
-                allowed=self.allowed,
-                week=weeks.week_of(self.today()),
-                platform=platform,
-                assistant=about.assistant,
-                question=question,
-                option=option,
-                sources=about.sources,
-                decision=about.decision,
-            )
-        except EventRefused:
-            _log.warning("an answer to a question that does not exist was left out")
-            return False
-        await self.forwarding.add([event])
-        return True
 
     async def due(self, identity: ChatIdentity, state: ChatState, language: str) -> Poll | None:
         """A question after this answer, if the policy allows one; that somebody was asked is noted before they are."""

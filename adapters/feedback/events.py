@@ -7,7 +7,7 @@ from dataclasses import InitVar, dataclass
 
 from adapters.feedback.questions import Questions
 from adapters.weeks import first_day
-from engine import Decision, EventRefused
+from engine import Decision, EventRefused, KnowledgeBase
 
 PLATFORMS = ("console", "discord", "telegram", "web")
 NO_DECISION = "none"
@@ -33,6 +33,12 @@ class AllowList:
             sources={assistant: frozenset(ids) for assistant, ids in sources.items()},
             platforms=frozenset(platforms),
         )
+
+
+def told_of(knowledge: KnowledgeBase) -> tuple[str, ...]:
+    """What events may name of a knowledge base: its sources, and their sections as source#section."""
+    sources = knowledge.sources.values()
+    return (*knowledge.sources, *(f"{source.id}#{one.id}" for source in sources for one in source.sections))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -229,9 +229,9 @@ class _Parts:
         for row in rows:
             inside = row.counts[: 2 if self.split else 1]
             if sum(inside):
-                found.append(
-                    OptionShare(names=row.names, answers=sum(inside), chosen=inside[0] if self.split else None)
-                )
+                # Of a question without a favourable option there is nothing to be told but how many answered.
+                told = self.split and bool(self.question.favourable)
+                found.append(OptionShare(names=row.names, answers=sum(inside), chosen=inside[0] if told else None))
         return tuple(found)
 
 

@@ -13,6 +13,8 @@ from engine import Strict, read_yaml
 LANGUAGES = ("en", "nb", "de", "es", "fr")
 THUMBS = ("helpful", ("yes", "no"))
 """The question below single answers and its options: the buttons of every platform rely on these ids."""
+REPORT = ("worried", ("frightened", "wrong", "unwell", "other"))
+"""The question after an answer that worried or harmed somebody, and its reasons."""
 Id = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,23}$")]
 # One line each: polls and buttons have no other form. 55 characters are what a Discord poll takes for an answer.
 QuestionText = Annotated[str, StringConstraints(pattern=r"^\S[^\r\n\t]*$", max_length=120)]
@@ -88,6 +90,7 @@ class Questions(Strict):
 
     policy: Policy = Policy()
     thumbs: Question
+    report: Question
     questions: tuple[Question, ...] = Field(min_length=1)
 
     @model_validator(mode="after")
@@ -95,10 +98,15 @@ class Questions(Strict):
         _once("question", (one.id for one in self))
         if (self.thumbs.id, tuple(one.id for one in self.thumbs.options)) != THUMBS:
             raise ValueError("thumbs: the id must be 'helpful' and the options 'yes' and 'no', in this order")
+        if (self.report.id, tuple(one.id for one in self.report.options)) != REPORT:
+            raise ValueError(
+                f"report: the id must be {REPORT[0]!r} and the options {', '.join(REPORT[1])}, in this order"
+            )
         return self
 
     def __iter__(self) -> Iterator[Question]:  # type: ignore[override]  # pydantic's own gives fields; nobody needs it
         yield self.thumbs
+        yield self.report
         yield from self.questions
 
     def get(self, question_id: str) -> Question | None:

@@ -54,12 +54,13 @@ def read_tallies(url: str) -> list[Tally]:
     """Everything that was counted; raises ConfigurationError where there is no database, and StorageError."""
     database = existing(url)
     try:
-        return database.run_now(_all)
+        return database.run_now(all_tallies)
     finally:
         database.close()
 
 
-def _all(connection: Connection) -> list[Tally]:
+def all_tallies(connection: Connection) -> list[Tally]:
+    """Everything that was counted."""
     if not inspect(connection).has_table(events.name):
         return []
     found = []

@@ -10,7 +10,7 @@ from telegram.ext import ExtBot
 from adapters.conversation.texts import ChatTexts, Languages
 
 IN_GROUPS = ("ask", "topics", "source", "crisis", "whocanread", "privacy", "forget")
-NOT_IN_MENUS = ("ask", "safe")
+NOT_IN_MENUS = ("ask", "safe", "resume")
 _CODES = {"nb": "no"}  # Telegram's clients send ISO 639-1; Norwegians' phones say nb or no
 LIMITS = {"short": 120, "long": 512}
 

@@ -26,7 +26,9 @@ _WORDLESS = (
     "photo", "sticker", "voice", "audio", "video", "video_note", "document", "animation", "location", "venue",
     "contact", "dice", "poll", "story", "game", "paid_media", "checklist",
 )  # fmt: skip
-_ALWAYS_OURS = frozenset(COMMANDS) - {"start", "help", "stop", "ask", "language", "feedback", "privacy"}
+_ALWAYS_OURS = frozenset(COMMANDS) - {
+    "start", "help", "stop", "ask", "language", "feedback", "privacy", "people", "report", "pause", "resume",
+}  # fmt: skip
 """Commands answered in groups without our name: other bots have the rest as well."""
 _NOTHING = re.compile(r"^\W+$")
 """What is left of a message that held nothing but our name."""

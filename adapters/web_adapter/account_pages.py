@@ -10,9 +10,11 @@ from starlette.responses import HTMLResponse, Response
 
 from adapters.conversation.pages import RATHER_NOT
 from adapters.conversation.receipt import receipt_lines
+from adapters.feedback.corrections import Correction, told_about
+from adapters.web_adapter.entries import source_path
 from adapters.web_adapter.screen import QUIET
 from adapters.web_adapter.website import RequestRefused, Site, Visit
-from engine import StorageError
+from engine import Source, StorageError
 
 BACK = frozenset({"/", "/chat", "/sources", "/privacy", "/feedback", "/accessibility", "/crisis", "/look"})
 """Pages a form may lead back to."""
@@ -109,7 +111,17 @@ class OwnPages:
             poll_name=name,
             off=feedback is None,
             said="",
+            results=await self._results(visit),
         )
+
+    async def _results(self, visit: Visit) -> list[ResultLine]:
+        """What became of reports, as far as what they were about is still there."""
+        if self.site.results is None:
+            return []
+        assistants, language = self.site.chat.engine.assistants, visit.look.language
+        bases = {name: one.speaking(language).knowledge for name, one in assistants.items()}
+        found = [(entry, count, told_about(entry, bases)) for entry, count in await self.site.results()]
+        return [result_line(entry, count, source, language) for entry, count, source in found if source is not None]
 
     async def feedback(self, visit: Visit) -> Response:
         """The answer to it; only what is on offer is kept, and one a question: the chat's own line sees to that."""
@@ -129,7 +141,33 @@ class OwnPages:
                 raise RequestRefused(400)
             board.polls.pop(name, None)
             said = texts.thanks if option else texts.none
-        return visit.page("feedback.html", title=texts.heading, poll=None, poll_name="", off=False, said=said)
+        return visit.page(
+            "feedback.html", title=texts.heading, poll=None, poll_name="", off=False, said=said, results=[]
+        )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ResultLine:
+    """One correction as it is told: where it is read, what it is called, how many reports there were at least, what was done."""
+
+    path: str
+    title: str
+    count: int | None
+    date: str
+    what: str
+
+
+def result_line(entry: Correction, count: int | None, source: Source, language: str) -> ResultLine:
+    """A correction in the words of its reader."""
+    headings = [one.heading for one in source.sections if one.id == entry.section and one.heading != source.title]
+    anchor = f"#s-{entry.section}" if entry.section else ""
+    return ResultLine(
+        path=source_path(entry.assistant, source.id) + anchor,
+        title=": ".join((source.title, *headings)),
+        count=count,
+        date=entry.date.isoformat(),
+        what=entry.said(language),
+    )
 
 
 def _without_cookies(visit: Visit, response: Response) -> Response:

@@ -21,13 +21,13 @@ from adapters.web_adapter.boards import Boards
 from adapters.web_adapter.cookies import FormTokens
 from adapters.web_adapter.entries import Entries
 from adapters.web_adapter.metrics import Metrics
-from adapters.web_adapter.operator_pages import Ended, Figures, OperatorPages, Problems, nothing
+from adapters.web_adapter.operator_pages import Alarms, Ended, Figures, OperatorPages, Problems, nothing
 from adapters.web_adapter.routes import application
 from adapters.web_adapter.screen import WebScreen
 from adapters.web_adapter.server import Connections, HttpServer
 from adapters.web_adapter.settings import WebSettings
 from adapters.web_adapter.texts import WebLanguages
-from adapters.web_adapter.website import Pause, Site
+from adapters.web_adapter.website import Pause, Results, Site
 
 DELIVERIES = 8
 """Showing costs nothing here, so several answers may be between shown and stored at the same time."""
@@ -55,6 +55,8 @@ class WebBot:
     figures: Figures | None = None
     referrals: Ended = nothing
     endpoints: FigureSource = no_endpoints
+    reports: Alarms = nothing
+    results: Results | None = None
     clock: Callable[[], float] = time.monotonic
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
     started: asyncio.Event = field(default_factory=asyncio.Event)
@@ -88,6 +90,7 @@ class WebBot:
             stopping=self.stopping.is_set,
             tokens=FormTokens(keyring=lambda: self.store.keyring),
             posts=Buckets(a_minute=settings.posts_a_minute, clock=self.clock),
+            results=self.results,
             address=AddressLimits(
                 begun=Buckets(a_minute=settings.begun_a_minute, clock=self.clock),
                 messages=Buckets(a_minute=settings.messages_a_minute, clock=self.clock),
@@ -104,6 +107,7 @@ class WebBot:
             problems=self.problems,
             figures=self.figures,
             referrals=self.referrals,
+            reports=self.reports,
             clock=self.clock,
         )
         self.app = application(self.site, operator)

@@ -108,6 +108,7 @@ class ChatPages:
             board=board,
             draft=draft,
             paused=self.site.pause.on,
+            pausable=self.site.chat.pages.pausable,
             emergency=visit.emergency,
             suggested=self._suggested(visit),
         )
@@ -151,7 +152,7 @@ class ChatPages:
         board = await self.site.board(visit.identity, visit.look.language)
         if said is not None:
             board.add(said)
-        if self.site.pause.on and incoming.command not in {"crisis", "danger", "safe"}:
+        if self.site.pause.on and incoming.command not in {"crisis", "danger", "safe", "people", "report"}:
             await self._not_taken(visit, board, incoming, visit.texts.chat.paused)
         else:
             await self._take_or_tell(visit, board, incoming)

@@ -15,11 +15,15 @@ from adapters.conversation.incoming import Incoming
 from adapters.conversation.origin import nearest
 from adapters.conversation.outgoing import Button, Outgoing, Rows
 from adapters.conversation.pages import RATHER_NOT
+from adapters.conversation.reports import COMMAND as REPORT
+from adapters.conversation.reports import RATHER_NOT as RATHER_NOT_SAID
+from adapters.conversation.reports import report_button
 from adapters.conversation.state import Answered, ChatState
 from adapters.conversation.topics import NAMING
 from adapters.conversation.turns import check_buttons, safe_button
 from engine import Assistant, KnowledgeBase, Medium, Message, Outcome, Role
 
+OF_OURS = frozenset({REPORT, "pause", "resume", "people"})
 Kind: TypeAlias = Literal["you", "answer", "note", "question", "referral"]
 
 
@@ -74,6 +78,8 @@ class Entries:
         labels = self.chat.languages.choose(incoming.language).buttons.model_dump()
         if command in {"thumb", "consent"}:
             return None
+        if command in OF_OURS:
+            return Entry(kind="you", text=self._of_ours(incoming))
         if command in NAMING:
             text = self._named(incoming)
         elif command == "topics":
@@ -86,6 +92,17 @@ class Entries:
         elif command:
             text = labels.get(text, text) if command == "ask" else labels.get(command, text)
         return Entry(kind="you", text=text) if text else None
+
+    def _of_ours(self, incoming: Incoming) -> str:
+        """What a button about a report, a pause or the operator's people says."""
+        said = self.chat.languages.choose(incoming.language)
+        if incoming.command != REPORT:
+            return {"pause": said.pauses.button, "resume": said.pauses.resume, "people": said.people.title}[
+                incoming.command
+            ]
+        port = self.chat.turns.reports
+        reasons = {} if port is None else dict(port.reasons(incoming.language or self.chat.languages.default)[1])
+        return {**reasons, RATHER_NOT_SAID: said.reports.rather_not}.get(incoming.text, said.reports.button)
 
     def _country(self, code: str, language: str) -> str:
         """A country's button in words; what somebody has typed stays."""
@@ -180,9 +197,11 @@ class Entries:
             button("example", labels.example),
         )
         rows: Rows = (first, (button("more", labels.more), button("source", labels.source)))
-        if self.chat.feedback is None or about.thumbed:
-            return rows
-        return (*rows, (button("thumb", labels.helpful, "yes"), button("thumb", labels.unhelpful, "no")))
+        if self.chat.feedback is not None and not about.thumbed:
+            rows = (*rows, (button("thumb", labels.helpful, "yes"), button("thumb", labels.unhelpful, "no")))
+        if self.chat.turns.reports is not None:
+            rows = (*rows, (report_button(self.chat.pages.texts(state), about.number),))
+        return rows
 
     def _language(self, assistant: str, spoken: str, *, ours: bool) -> str:
         """The built-in agents and the fixed sentences speak a language that there are texts in; a model the person's."""

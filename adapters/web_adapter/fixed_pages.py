@@ -128,7 +128,8 @@ class FixedPages:
 
     async def commands(self, visit: Visit) -> Response:
         """What the chat can do."""
-        return visit.page("commands.html", title=visit.texts.chat.heading)
+        commands = self.site.chat.pages.commands_told(visit.as_new())
+        return visit.page("commands.html", title=visit.texts.chat.heading, commands=commands)
 
     async def health(self, visit: Visit) -> Response:
         """Whether we can take messages: 200, or 503 while the database cannot be reached."""

@@ -12,6 +12,7 @@ from prometheus_client import Counter as Total
 
 from adapters.conversation.outgoing import Outgoing
 from adapters.endpoint_metrics import EndpointCollector, FigureSource, no_endpoints
+from adapters.feedback.report_figures import ReportedPart
 from engine import Outcome
 
 _BOUNDS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 60)
@@ -56,6 +57,12 @@ class Metrics:
             ["week", "platform"],
             registry=one,
         )
+        self._reports = Gauge(
+            "cafi_reports",
+            "Reports within four weeks that an answer worried or harmed somebody, where they alarm: rounded down to fives.",
+            ["assistant", "part"],
+            registry=one,
+        )
 
     def page(self, status: int, seconds: float, *, stream: bool = False) -> None:
         """A request has been answered."""
@@ -95,12 +102,17 @@ class Metrics:
         """The same of the last pages."""
         return _percentiles(self._page_times)
 
-    def exposition(self, *, streams: int, referrals: Sequence[tuple[str, str, int]]) -> bytes:
+    def exposition(
+        self, *, streams: int, referrals: Sequence[tuple[str, str, int]], reports: Sequence[ReportedPart] = ()
+    ) -> bytes:
         """Everything as Prometheus reads it. `referrals`: week, platform and count, as they may be seen."""
         self._streams.set(streams)
         self._referrals.clear()
         for week, platform, count in referrals:
             self._referrals.labels(week, platform).set(count)
+        self._reports.clear()
+        for one in reports:
+            self._reports.labels(one.assistant, one.part).set(one.at_least)
         return generate_latest(self._registry)
 
 

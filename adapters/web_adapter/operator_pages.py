@@ -11,6 +11,7 @@ from typing import Any
 
 from starlette.responses import RedirectResponse, Response
 
+from adapters.feedback.report_figures import ReportedPart
 from adapters.web_adapter.address_limits import Buckets
 from adapters.web_adapter.website import RequestRefused, Site, Visit
 from engine import StorageError
@@ -43,6 +44,10 @@ Ended = Callable[[], Awaitable[Sequence[tuple[str, str, int]]]]
 """How often crisis referrals were shown, in weeks that have ended: week, platform, count. May raise StorageError."""
 
 
+Alarms = Callable[[], Awaitable[Sequence[ReportedPart]]]
+"""Parts of texts with so many reports that the operator is alarmed. May raise StorageError."""
+
+
 async def nothing() -> Sequence[Any]:
     """No problems, no counts."""
     return ()
@@ -57,6 +62,7 @@ class OperatorPages:
     problems: Problems = nothing
     figures: Figures | None = None
     referrals: Ended = nothing
+    reports: Alarms = nothing
     clock: Callable[[], float] = time.monotonic
     logins: Buckets = field(default_factory=lambda: Buckets(a_minute=LOGINS_A_MINUTE))
     _logged_in: dict[str, float] = field(default_factory=dict)
@@ -100,6 +106,7 @@ class OperatorPages:
             referrals=await self.referrals(),
             figures=() if self.figures is None else await self.figures(),
             problems=await self.problems(),
+            reports=await self.reports(),
         )
 
     async def login(self, visit: Visit) -> Response:
@@ -140,8 +147,9 @@ class OperatorPages:
         if not (visit.asker.near or self.bearer(visit)):
             raise RequestRefused(404)
         try:
-            referrals = await self.referrals()
+            referrals, reports = await self.referrals(), await self.reports()
         except StorageError:  # what else there is to know is wanted most then
-            referrals = ()
-        content = self.site.metrics.exposition(streams=self.site.places.open, referrals=referrals)
+            referrals, reports = (), ()
+        streams = self.site.places.open
+        content = self.site.metrics.exposition(streams=streams, referrals=referrals, reports=reports)
         return Response(content, media_type="text/plain; version=0.0.4")

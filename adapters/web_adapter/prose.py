@@ -10,7 +10,20 @@ from markupsafe import Markup, escape
 from engine import Referral
 
 LINKED = frozenset(
-    {"help", "topics", "crisis", "country", "language", "whocanread", "privacy", "feedback", "forget", "stop", "start"}
+    {
+        "help",
+        "topics",
+        "crisis",
+        "country",
+        "language",
+        "whocanread",
+        "privacy",
+        "feedback",
+        "forget",
+        "stop",
+        "start",
+        "people",
+    }
 )
 """Commands that are pages here as well."""
 _COMMAND = re.compile(r"(?<![\w/])/([a-z]+)\b")

@@ -27,6 +27,7 @@ ELSEWHERE = {
     "/country": "/look",
     "/language": "/look",
     "/stop": "/forget",
+    "/people": "/crisis",
     "/begin": "/",
 }
 """Other names of pages: the chat's commands are written like paths."""

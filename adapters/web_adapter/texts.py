@@ -27,6 +27,8 @@ _PUT_IN: Mapping[str, frozenset[str]] = {
     "errors.code": frozenset({"code"}),
     "chat.not_sent": frozenset({"emergency"}),
     "chat.paused": frozenset({"emergency"}),
+    "results.at_least": frozenset({"count"}),
+    "results.corrected": frozenset({"date", "what"}),
 }
 
 
@@ -158,6 +160,16 @@ class FeedbackTexts(Strict):
     expired: str
 
 
+class ResultsTexts(Strict):
+    """What became of reports, on the feedback page."""
+
+    heading: str
+    lead: str
+    few: str
+    at_least: str
+    corrected: str
+
+
 class ForgetTexts(Strict):
     """Erasing the conversation."""
 
@@ -224,6 +236,7 @@ class WebTexts(Strict):
     look: LookTexts
     access: AccessTexts
     errors: ErrorTexts
+    results: ResultsTexts
 
     @model_validator(mode="after")
     def _whole(self) -> WebTexts:

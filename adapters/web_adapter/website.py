@@ -22,6 +22,7 @@ from adapters.conversation.state import ChatState
 from adapters.conversation.texts import ChatTexts
 from adapters.delivery.dispatch import Dispatch
 from adapters.delivery.store import ChatStore
+from adapters.feedback.corrections import Correction
 from adapters.storage.identity import ChatIdentity
 from adapters.web_adapter.address_limits import AddressLimits, Buckets, Places
 from adapters.web_adapter.boards import Board, Boards
@@ -40,6 +41,10 @@ _FOLDER = Path(__file__).parent
 _MOST_FIELDS = 20
 
 
+Results = Callable[[], Awaitable[Sequence[tuple[Correction, int | None]]]]
+"""What was corrected, and how many reports there were at least; None for fewer than may be told. May raise StorageError."""
+
+
 @dataclass(kw_only=True)
 class Pause:
     """The operator's switch: while it is on, no new message is taken; help stays."""
@@ -49,7 +54,7 @@ class Pause:
 
 @dataclass(frozen=True, kw_only=True)
 class Site:
-    """Everything the pages are made with. `clock` counts seconds and never jumps."""
+    """Everything the pages are made with. `results`: what became of reports, None where nothing is told of that."""
 
     settings: WebSettings
     languages: WebLanguages
@@ -65,6 +70,7 @@ class Site:
     posts: Buckets
     address: AddressLimits
     places: Places
+    results: Results | None = None
     panels: dict[tuple[str, str, str], Markup] = field(default_factory=dict)
     enough: dict[tuple[str, str, str], bytes] = field(default_factory=dict)
 
@@ -234,9 +240,12 @@ class Visit:
         """The whole referral with this person's contacts, for words that are not answered now and call for it."""
         if not text:
             return None
-        chat, look = self.site.chat, self.look
-        state = replace(chat.start(self.incoming()), language=look.language, country=look.country or None)
-        return await chat.turns.referral_now(state, text)
+        return await self.site.chat.turns.referral_now(self.as_new(), text)
+
+    def as_new(self) -> ChatState:
+        """A chat as this person would begin it."""
+        look = self.look
+        return replace(self.site.chat.start(self.incoming()), language=look.language, country=look.country or None)
 
     def begins(self, kept: str = "") -> None:
         """A chat is begun from this address; raises RequestRefused beyond the limit."""
@@ -296,9 +305,10 @@ class Visit:
             token=site.tokens.make(self.session),
             help=help_,
             panel=self._panel(help_),
+            people=site.chat.pages.cards(self.as_new()) if site.chat.pages.people.services else (),
             languages=site.chat.languages.texts,
             countries=site.chat.pages.referrals.offered(self.look.language),
-            has_feedback=site.chat.feedback is not None,
+            has_feedback=site.chat.feedback is not None or site.results is not None,
             exit_url=site.settings.exit_url,
             **context,
         )

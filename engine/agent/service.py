@@ -31,14 +31,15 @@ from engine.types import Message, Offer
 SERVICE = "service"
 """What an offer about the service names in place of a source."""
 OTHER = "other"
+HUMAN = "human_contact"
 SOCIAL = frozenset({"thanks", "greeting"})
 PUT_IN = frozenset({"condition", "emergency", "contacts"})
 FACTS = frozenset(
     {"who_reads", "memory", "tells_somebody", "deletes", "who_runs", "languages", "cost", "hours", "human_contact"}
 )
 """What a language model cannot know; everything else about itself it says in its own words, and is judged."""
-LIVE = ("who_reads", "memory")
-"""Subjects whose answers depend on where people write."""
+LIVE = ("who_reads", "memory", "human_contact", "who_runs")
+"""Subjects whose answers depend on where people write, and who answers for the service there."""
 Live = Callable[[str, str], str]
 """What is true here of a subject, in a language; empty where nothing but the file's answer is to be said."""
 
@@ -181,6 +182,9 @@ class Service:
 
     def _chance(self, text: str, earlier: Sequence[Message], language: str, rival: float) -> tuple[str, float]:
         subject, evidence = self.evidence(text, earlier, language, rival)
+        if subject == HUMAN and earlier:
+            # Who asks for a person changes the subject, and may do so twice: what was said before speaks against neither.
+            evidence = max(evidence, self.evidence(text, (), language, rival)[1], key=lambda one: one["kind"])
         total = WEIGHTS["base"] + sum(WEIGHTS[name] * value for name, value in evidence.items())
         return subject, 0.0 if subject == OTHER or evidence["best"] < LEAST_LIKE or evidence["kind"] < 1 else float(
             1 / (1 + np.exp(-total))

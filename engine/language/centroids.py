@@ -123,6 +123,18 @@ class TermCentroids:
             found[self.labels[start:end]] += weight * self.values[start:end]
         return np.asarray(found / max(norm, 1e-9) ** 0.5, dtype=np.float32)
 
+    def covered(self, said: Iterable[str]) -> Floats:
+        """How much of what terms tell each label's texts have at all, from 0 to 1: one telling word that is missing says
+        more than many common ones that are there."""
+        found, whole = np.zeros(self.size, dtype=np.float32), 0.0
+        for term in dict.fromkeys(said):
+            place = self.places.get(term)
+            telling = self.strange**0.5 if place is None else float(self.rarity[place])
+            whole += telling
+            if place is not None:
+                found[self.labels[self.starts[place] : self.starts[place + 1]]] += telling
+        return np.asarray(found / max(whole, 1e-9), dtype=np.float32)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Centroids:
@@ -168,6 +180,10 @@ class Centroids:
             kin=kin,
             vectors=vectors,
         )
+
+    def covered(self, text: str) -> Floats:
+        """How much of what a text's words tell each label has at all, from 0 to 1."""
+        return self.words.covered(stem(word, self.language) for word in words(text)[:LONGEST])
 
     def likeness(self, text: str) -> tuple[Floats, Floats]:
         """How like a text each label is, by words and by kindred words, from 0 to 1; zeros where no word is known."""

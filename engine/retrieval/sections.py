@@ -34,25 +34,29 @@ TEXT_WEIGHT = 2.0
 
 # Written by evaluation/section_fusion.py.
 BETTER: Mapping[str, float] = {
-    "words": 17.29,
-    "kin": 2.96,
-    "words_before": 20.24,
-    "kin_before": 6.58,
-    "fits": 0.97,
-    "not_theirs": 0.82,
+    "words": 12.93,
+    "kin": 2.85,
+    "words_before": 14.9,
+    "kin_before": 5.46,
+    "fits": 1.0,
+    "not_theirs": 0.74,
+    "covered": 2.98,
+    "covered_before": 4.92,
 }
-RIGHT: Mapping[str, float] = {"base": -2.52, "share": 3.2, "words": 0.56, "kin": 2.04}
-NEAR: Mapping[str, float] = {"base": -1.77, "share": 3.0, "words": 0.64, "kin": 2.33}
+RIGHT: Mapping[str, float] = {"base": -2.49, "share": 4.07, "words": 0.99, "kin": 1.32, "covered": -0.19}
+NEAR: Mapping[str, float] = {"base": -1.5, "share": 3.66, "words": 0.49, "kin": 1.37, "covered": 0.15}
 BETTER_BY_WORDS: Mapping[str, float] = {
-    "words": 12.31,
-    "kin": 6.63,
-    "words_before": 18.91,
-    "kin_before": 15.37,
-    "fits": 1.51,
-    "not_theirs": 1.89,
+    "words": 10.53,
+    "kin": 6.14,
+    "words_before": 15.32,
+    "kin_before": 11.95,
+    "fits": 1.57,
+    "not_theirs": 1.87,
+    "covered": 2.74,
+    "covered_before": 5.54,
 }
-RIGHT_BY_WORDS: Mapping[str, float] = {"base": -2.21, "share": 3.03, "words": 2.02, "kin": 0.88}
-NEAR_BY_WORDS: Mapping[str, float] = {"base": -1.45, "share": 2.59, "words": 2.08, "kin": 1.95}
+RIGHT_BY_WORDS: Mapping[str, float] = {"base": -2.46, "share": 3.48, "words": 1.99, "kin": 0.28, "covered": 0.45}
+NEAR_BY_WORDS: Mapping[str, float] = {"base": -1.75, "share": 3.09, "words": 1.55, "kin": 1.52, "covered": 0.73}
 """The last three where there are no vectors."""
 
 
@@ -176,16 +180,21 @@ class SectionSearch(Retriever):
         together = self.centroids.likeness(f"{before[:LONGEST]} {message[:LONGEST]}") if before else alone
         fits = near if another else own
         not_theirs = np.zeros_like(own) if another else near * (1 - own)
-        return np.stack((*alone, *together, fits, not_theirs), axis=1)
+        covered = self.centroids.covered(message[:LONGEST])
+        covered_before = self.centroids.covered(f"{before[:LONGEST]} {message[:LONGEST]}") if before else covered
+        return np.stack((*alone, *together, fits, not_theirs, covered, covered_before), axis=1)
 
 
-EVIDENCE = ("words", "kin", "words_before", "kin_before", "fits", "not_theirs")
+EVIDENCE = ("words", "kin", "words_before", "kin_before", "fits", "not_theirs", "covered", "covered_before")
 
 
 def evidence_of_fit(rows: Floats, shares: Floats, best: int) -> Mapping[str, float]:
-    """What says how sure a ranking is: the share of the first, and how like the message it is in kindred words."""
-    words, kin, words_before, kin_before = (float(one) for one in rows[best][:4])
-    return {"share": float(shares[best]), "words": max(words, words_before), "kin": max(kin, kin_before)}
+    """What says how sure a ranking is: the share of the first, how like the message it is, and what of it it covers."""
+    row = dict(zip(EVIDENCE, map(float, rows[best]), strict=True))
+    return {
+        "share": float(shares[best]),
+        **{name: max(row[name], row[f"{name}_before"]) for name in ("words", "kin", "covered")},
+    }
 
 
 def _chance(weights: Mapping[str, float], evidence: Mapping[str, float]) -> float:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
+from engine.agent.kinds import MessageKind
 from engine.agent.passages import already_shown
 from engine.agent.service import FACTS, SERVICE, Live, Service
 from engine.agent.smalltalk import topic_list
@@ -216,11 +217,13 @@ class Engine:
         if _in_the_original(assistant, answer.filtered.draft, asked.language):
             below = (assistant.guide.said(asked.language).own_language_only, *below)
         turn = self._turn(conversation, assistant, text, cleaned.truncated, answer, urgency, ledger, below)
+        declined = _declined(conversation, assistant, asked, answer)
         danger = after(conversation.danger, due, urgency, "")
         conversation = replace(turn.conversation, danger=danger)
         # While the check question is open nothing else asks for a tap.
         offers = () if due is Help.QUESTION else turn.offers
-        return replace(turn, conversation=conversation, help=due, offers=offers, language=asked.language)
+        turn = replace(turn, conversation=conversation, help=due, offers=offers)
+        return replace(turn, declined=declined, language=asked.language)
 
     def _about_service(
         self,
@@ -585,6 +588,17 @@ async def _beside(
         for task in (answer, urgency):
             task.cancel()
         await asyncio.gather(answer, urgency, return_exceptions=True)
+
+
+def _declined(before: Conversation, assistant: Assistant, asked: TurnRequest, answer: Answer) -> bool:
+    """Whether something was asked and not answered: nothing was near, nothing passed the judges, or a model cited nothing."""
+    filtered, draft = answer.filtered, answer.filtered.draft
+    if draft is None or draft.lost or filtered.outcome is Outcome.FALLBACK:
+        return True
+    if draft.fixed or draft.basis is not Basis.NONE or draft.citations or draft.handoff:
+        return False
+    kind, _ = assistant.guide.kinds.of(asked.text, before.messages, asked.language)
+    return kind is MessageKind.ASKS
 
 
 def _reacts(answer: Answer) -> bool:

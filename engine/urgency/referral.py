@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -191,12 +191,17 @@ class Referral:
     texts: ReferralTexts
     language: str = "en"
 
-    def full(self, *, kind: Kind = Kind.UNCLEAR, third_person: bool = False) -> str:
-        """The whole text: its first sentence names the help, then it takes up what was told; every contact follows."""
+    def full(self, *, kind: Kind = Kind.UNCLEAR, third_person: bool = False, wanted: bool = False) -> str:
+        """The whole text: a few words take up what was told, the next sentence names the help; who else can be reached
+        follows. Nobody is named twice. Whom families turn to by day is left out, unless the worry is about somebody else.
+        `wanted`: the contacts were asked for, so that nothing was told and all of them follow."""
         call = self._own.call_about if third_person else self._own.call
         text = self.texts.third_person if third_person else self.texts.first_person
         called = call.format(emergency=self.contacts.emergency.number, or_line=self._or_line)
-        return f"{text.format(call=called, opening=self.texts.openings[kind])}\n{self.listed()}"
+        said = text.format(call=called, opening="" if wanted else self.texts.openings[kind]).strip()
+        others = [one for one in self.lines() if not _names(called, one.contact.number)]
+        at_once = [one for one in others if one.contact.purpose != "family"]
+        return "\n".join((said, *self._listed(others if third_person or wanted else at_once or others)))
 
     def every_form(self) -> frozenset[str]:
         """Every text that may stand in place of an answer, whole or as one line."""
@@ -205,12 +210,14 @@ class Referral:
 
     def listed(self) -> str:
         """The contacts alone, for somebody who only looks them up."""
-        lines = [
-            f"- {self.texts.line.format(title=one.title, reach=one.reach)}"
-            + (f" ({one.details})" if one.details else "")
-            for one in self.lines()
-        ]
-        return "\n".join((*lines, *([self.note] if self.note else [])))
+        return "\n".join(self._listed(self.lines()))
+
+    def _listed(self, chosen: Iterable[ContactLine]) -> Iterator[str]:
+        for one in chosen:
+            told = f" ({one.details})" if one.details else ""
+            yield f"- {self.texts.line.format(title=one.title, reach=one.reach)}{told}"
+        if self.note:
+            yield self.note
 
     def lines(self) -> tuple[ContactLine, ...]:
         """Every contact, in the reader's language."""
@@ -342,6 +349,10 @@ class Referrals:
         return code if code in self.countries else None
 
 
+def _names(text: str, number: str) -> bool:
+    return bool(number) and re.search(rf"(?<!\d)(?<!\d ){re.escape(number)}(?! ?\d)", text) is not None
+
+
 def _rows(text: ReferralTexts) -> list[tuple[str, ...]]:
     return [tuple(words(one)) for one in text.answers[DangerAnswer.YES]]
 
@@ -380,17 +391,27 @@ def referral_faults(contacts: CountryContacts, path: Path) -> list[Configuration
     """What makes a country's contacts unusable."""
     found = []
     for contact in contacts.contacts:
-        digits = re.sub(r"[ ()+/-]", "", contact.number)
         if not contact.number and not contact.link:
             found.append(_fault("The contact has neither number nor link.", path, contact))
-        elif contact.number and digits != "000" and _PLACEHOLDER.fullmatch(digits):
+        elif contact.number and is_placeholder_number(contact.number):
             found.append(_fault("The number is a placeholder.", path, contact))
-        elif _STAND_IN.search(f"{contact.name} {contact.what} {contact.number} {contact.link}"):
+        elif is_placeholder(f"{contact.name} {contact.what} {contact.number} {contact.link}"):
             found.append(_fault("The contact is a placeholder.", path, contact))
     if not any(contact.purpose == "emergency" for contact in contacts.contacts):
         problem = "No contact has the purpose 'emergency'."
         found.append(ConfigurationError(problem, file=path, key="contacts", remedy="Add the emergency number."))
     return found
+
+
+def is_placeholder_number(number: str) -> bool:
+    """Whether nobody can be reached at a number."""
+    digits = re.sub(r"[ ()+/-]", "", number)
+    return digits != "000" and _PLACEHOLDER.fullmatch(digits) is not None
+
+
+def is_placeholder(said: str) -> bool:
+    """Whether a text stands where somebody was to put in theirs."""
+    return _STAND_IN.search(said) is not None
 
 
 def foreign_numbers(

@@ -28,11 +28,12 @@ EXIT = "https://www.wikipedia.org/"
 
 @dataclass(kw_only=True, repr=False)
 class Served:
-    """A running page. `model`: what answers in place of the built-in agents."""
+    """A running page. `model`: what answers in place of the built-in agents; `settings`: further ones."""
 
     folder: Path
     model: ScriptedModel | None = None
     page: dict[str, Any] = field(default_factory=dict)
+    settings: dict[str, Any] = field(default_factory=dict)
     port: int = 0
     bot: WebBot = field(init=False)
     _stack: AsyncExitStack = field(init=False)
@@ -88,5 +89,6 @@ class Served:
                 messages_a_minute=MANY,
             ),
             web=WebSettings(port=self.port, **{**usual, **self.page}),
+            **self.settings,
         )
         return Application(settings=settings, model=self.model, given=shipped_parts())

@@ -11,7 +11,18 @@ from tests.fakes.faulty_discord import FaultyDiscord
 
 LOCALES = ("en-GB", "no", "de", "es-ES", "fr")
 LANGUAGES = dict(zip(LOCALES, ("en", "nb", "de", "es", "fr"), strict=True))
-WITHOUT_OPTIONS = ("topics", "source", "crisis", "country", "language", "privacy", "whocanread", "feedback", "forget")
+WITHOUT_OPTIONS = (
+    "topics",
+    "source",
+    "crisis",
+    "people",
+    "country",
+    "language",
+    "privacy",
+    "whocanread",
+    "feedback",
+    "forget",
+)
 
 
 def welcome_of(bot: object, locale: str) -> str:

@@ -11,7 +11,7 @@ from adapters.telegram_adapter.adapter import TelegramBot
 from rehearsal.telegram_world import TelegramChat, TelegramPerson
 from tests.fakes.faulty_telegram import Fault, FaultyTelegram
 from tests.team import scripted
-from tests.telegram import BEGIN, EAGER, agreed, asked, pressed, quiet, running
+from tests.telegram import BEGIN, CONTACTS, EAGER, agreed, asked, pressed, quiet, running
 
 VOICES = "@cafi_bot what are the voices?"
 ANSWER = "Voices are sounds that others do not hear."
@@ -152,9 +152,7 @@ async def test_our_name_alone_is_a_call_for_help(tmp_path: Path) -> None:
         await agreed(fake, anna, chat=group)
         for text in ("@cafi_bot", "@cafi_bot ?", "👋 @cafi_bot"):
             assert (await asked(fake, anna, text, chat=group))[0].text.startswith("Write your question"), text
-        assert (await asked(fake, anna, "@cafi_bot /crisis", chat=group))[0].text.startswith(
-            "Please call your emergency number now (112"
-        )
+        assert (await asked(fake, anna, "@cafi_bot /crisis", chat=group))[0].text.startswith(CONTACTS)
 
 
 async def test_help_in_a_crisis_needs_no_name(tmp_path: Path) -> None:
@@ -162,7 +160,7 @@ async def test_help_in_a_crisis_needs_no_name(tmp_path: Path) -> None:
     async with FaultyTelegram() as fake, running(fake, tmp_path):
         group = fake.group()
         (reply,) = await asked(fake, fake.person("Anna"), "/crisis", chat=group)
-        assert reply.text.startswith("Please call your emergency number now (112")
+        assert reply.text.startswith(CONTACTS)
 
 
 @pytest.mark.parametrize(
@@ -295,7 +293,7 @@ async def test_the_making_of_a_topic_is_no_message_to_reply_to(tmp_path: Path) -
         query = {"id": "1", "from": anna.user(), "message": under, "chat_instance": "1", "data": "crisis::"}
         fake.push_raw({"callback_query": query})
         (reply,) = await fake.wait_for(lambda: fake.replies(forum))
-        assert reply.text.startswith("Please call your emergency number now (112")
+        assert reply.text.startswith(CONTACTS)
 
 
 # --- Coming and going -----------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from adapters.delivery.text_parts import utf16_units
 from engine.knowledge.base import KnowledgeBase
 from tests.fakes.faulty_telegram import Fault, FaultyTelegram
 from tests.team import CITED, knowledge_folder, scripted
-from tests.telegram import EAGER, agreed, asked, pressed, quiet, running
+from tests.telegram import EAGER, REFERRAL, agreed, asked, pressed, quiet, running
 
 ROOT = Path(__file__).parents[2]
 SLEEPLESS = "I cant sleep, what helps?"
@@ -209,7 +209,7 @@ async def test_a_changed_message_of_danger_gets_the_referral(tmp_path: Path) -> 
         await fake.wait_for(lambda: len(fake.replies(anna)) == 3)
         fake.edit(anna, message, "I want to kill myself")
         await fake.wait_for(lambda: len(fake.replies(anna)) == 4)
-        assert fake.replies(anna)[-1].text.startswith("Please call your emergency number now (112")
+        assert fake.replies(anna)[-1].text.startswith(REFERRAL)
 
 
 async def test_old_edits_and_changed_commands_are_left_alone(tmp_path: Path) -> None:

@@ -11,14 +11,25 @@ from tests.fakes.faulty_telegram import FaultyTelegram
 from tests.kept_feedback import KeptFeedback
 from tests.shelves import SECTIONS, shelves
 from tests.team import knowledge_folder, scripted
-from tests.telegram import ANYWHERE, BEGIN, EAGER, agreed, asked, pressed, quiet, running, texts
+from tests.telegram import (
+    ANYWHERE,
+    BEGIN,
+    CONTACTS,
+    EAGER,
+    REFERRAL,
+    agreed,
+    asked,
+    pressed,
+    quiet,
+    running,
+    texts,
+)
 
 ENDANGERED = "I want to kill myself"
 SAFE = "It was a question, I am safe"
 SLEEPLESS = "I cant sleep, what helps?"
 ALL = "All topics"
 ANSWER = "A fixed time for going to bed can help."
-REFERRAL = "Please call your emergency number now (112, 911, 999, 000 or 111,"
 
 
 # --- Consent --------------------------------------------------------------------------------------------------------
@@ -96,7 +107,7 @@ async def test_the_last_question_before_consent_is_the_one_that_is_answered(tmp_
 @pytest.mark.parametrize(
     ("command", "start"),
     [
-        ("crisis", REFERRAL),
+        ("crisis", CONTACTS),
         ("forget", "There was nothing. I kept nothing of this chat."),
         ("stop", "All right. I have erased what I kept of this chat"),
     ],
@@ -116,7 +127,7 @@ async def test_the_buttons_of_the_disclaimer_do_what_they_say(tmp_path: Path) ->
         (readers,) = await pressed(fake, anna, welcome, "Who can read this?")
         assert readers.text.startswith("Who can read this chat?") and BEGIN in readers.buttons
         (help_now,) = await pressed(fake, anna, welcome, "Help now")
-        assert help_now.text.startswith(REFERRAL)
+        assert help_now.text.startswith(CONTACTS)
         (bye,) = await pressed(fake, anna, welcome, "No, thank you")
         assert "I will not write again" in bye.text and "112" in bye.text and not bye.buttons
         (where,) = await pressed(fake, anna, welcome, BEGIN)
@@ -255,7 +266,9 @@ async def test_the_country_is_asked_once_before_the_first_question(tmp_path: Pat
         assert said.text.startswith("Thank you.") and answer.text.startswith("Voices are sounds")
         (again,) = await asked(fake, anna, "/start")
         assert "Which country" not in again.text
-        assert (await asked(fake, anna, ENDANGERED))[0].text.startswith("Please call 112 now, or 0800 567 567 (SADAG).")
+        assert (await asked(fake, anna, ENDANGERED))[0].text.startswith(
+            "That sounds very heavy. Please call 112 now, or 0800 567 567 (SADAG)."
+        )
 
 
 @pytest.mark.parametrize(

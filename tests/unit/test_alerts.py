@@ -16,6 +16,7 @@ import yaml
 from prometheus_client.parser import text_string_to_metric_families
 
 from adapters.conversation.outgoing import Outgoing
+from adapters.feedback.report_figures import ReportedPart
 from adapters.web_adapter.metrics import Metrics
 from engine.exceptions import ModelDeclined, ModelError, ModelOutputError, ModelUnavailable
 from engine.models.account import Account
@@ -80,6 +81,9 @@ def shown(outcome: Outcome) -> Outgoing:
     return Outgoing(turn=one)
 
 
+REPORTED = ReportedPart(assistant="schizophrenia", part="voices#help", at_least=5)
+
+
 @pytest.fixture(scope="module")
 def exported() -> dict[str, dict[str, set[str]]]:
     """Every sample that the web page gives, each of its labels with the values that it can have."""
@@ -96,7 +100,7 @@ def exported() -> dict[str, dict[str, set[str]]]:
     for outcome in set(Outcome) - {Outcome.FIXED}:
         metrics.answered(shown(outcome))
     found: dict[str, dict[str, set[str]]] = {}
-    text = metrics.exposition(streams=1, referrals=[("2026-W01", "web", 5)]).decode()
+    text = metrics.exposition(streams=1, referrals=[("2026-W01", "web", 5)], reports=[REPORTED]).decode()
     for family in text_string_to_metric_families(text):
         for sample in family.samples:
             labels = found.setdefault(sample.name, defaultdict(set))

@@ -13,6 +13,7 @@ import pytest
 from adapters.web_adapter.prose import prose, with_contacts, with_links
 from engine.exceptions import ConfigurationError
 from engine.language.text import sentences, words
+from engine.types import Kind
 from engine.urgency.referral import CountryContacts, Referral, load_referrals, referral_warnings
 
 FOLDER = Path(__file__).resolve().parents[2] / "config" / "crisis"
@@ -51,16 +52,29 @@ def test_every_shipped_country_loads(country: str) -> None:
 @pytest.mark.parametrize("country", COUNTRIES)
 @pytest.mark.parametrize("third_person", [False, True])
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_the_referral_is_short_and_names_the_help_first(country: str, third_person: bool, language: str) -> None:
-    """The fixed sentences have sixty words at most, name the emergency number first, and each contact follows in order."""
+def test_the_referral_is_short_and_names_the_help_at_once(country: str, third_person: bool, language: str) -> None:
+    """A few words take up what was told, then the emergency number is named; whoever else is near follows in order, once."""
     referral = SHIPPED.choose(country, language)
-    text, *lines = referral.full(third_person=third_person).split("\n")
+    text, *lines = referral.full(kind=Kind.FEAR, third_person=third_person).split("\n")
     fixed = referral.texts.third_person if third_person else referral.texts.first_person
     assert len(words(fixed)) <= 60 and "{" not in text
-    assert referral.contacts.emergency.number in sentences(text)[0]
-    for one, shown, line in zip(referral.contacts.contacts, referral.lines(), lines, strict=False):
-        assert line.startswith(f"- {shown.title}") and shown.reach in line and shown.details in line
-        assert one.number in shown.reach
+    taken_up, called, *_ = sentences(text)
+    assert len(words(taken_up)) <= 12 and referral.contacts.emergency.number in called
+    whole = [(one, f"- {referral.texts.line.format(title=one.title, reach=one.reach)}") for one in referral.lines()]
+    shown = [one for one, told in whole if any(line == told or line.startswith(f"{told} (") for line in lines)]
+    assert len(shown) == sum(line.startswith("- ") for line in lines)
+    for one in referral.lines():
+        named = re.search(rf"(?<!\d)(?<!\d ){re.escape(one.contact.number or 'none')}(?! ?\d)", called) is not None
+        assert (named or one in shown) is (third_person or one.contact.purpose != "family" or shown == [one])
+        assert not (named and one in shown)
+
+
+@pytest.mark.parametrize("kind", Kind)
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_what_takes_up_what_was_told_is_short(kind: Kind, language: str) -> None:
+    """Before the number stand twenty words at most, whatever was told."""
+    text = SHIPPED.choose("de", language).full(kind=kind)
+    assert len(words(text[: text.index("112")])) <= 26
 
 
 SAME_IN_ENGLISH = {"ambulance", "police", "in England", "in Bogotá"}
@@ -134,8 +148,9 @@ def test_every_word_of_the_countries_files_is_said_in_every_language(language: s
 def test_every_number_of_a_referral_dials_on_the_page(country: str, language: str) -> None:
     """On the web page each number of the text is a link, `tel:`, or `sms:` where one writes; no other digits are in it."""
     referral = SHIPPED.choose(country, language)
-    wanted = {one.address for one in referral.contacts.contacts if one.number}
-    for text in (referral.full(), referral.full(third_person=True)):
+    near = {one.address for one in referral.contacts.contacts if one.number and one.purpose != "family"}
+    everybody = {one.address for one in referral.contacts.contacts if one.number}
+    for text, wanted in ((referral.full(), near), (referral.full(third_person=True), everybody)):
         html = str(with_links(prose(text), "", referral))
         assert set(re.findall(r'href="((?:tel|sms):[^"]+)"', html)) == wanted
         rest = unescape(re.sub(r"<a class=\"tel\".*?</a>|<[^>]*>", " ", html))
@@ -305,11 +320,11 @@ def test_an_unknown_country_is_told_honestly_that_numbers_differ() -> None:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("third_person", [False, True])
-def test_whoever_is_anywhere_reads_every_emergency_number_in_the_first_sentence(
+def test_whoever_is_anywhere_reads_every_emergency_number_in_the_first_sentences(
     language: str, third_person: bool
 ) -> None:
-    """Where the country is not known, the first sentence names 112, 911, 999, 000 and 111, and no website."""
-    first = sentences(SHIPPED.choose("international", language).full(third_person=third_person))[0]
+    """Where the country is not known, the sentence that names help has 112, 911, 999, 000 and 111, and no website."""
+    first = sentences(SHIPPED.choose("international", language).full(third_person=third_person))[1]
     assert re.findall(r"\d+", first) == ["112", "911", "999", "000", "111"] and "findahelpline" not in first
 
 
@@ -317,10 +332,10 @@ def test_whoever_is_anywhere_reads_every_emergency_number_in_the_first_sentence(
 def test_in_the_united_states_988_comes_before_911_and_in_the_united_kingdom_ireland_has_its_line(
     language: str,
 ) -> None:
-    """The first sentence of the US leads with 988; that of the UK names 111 and, for Northern Ireland, Lifeline."""
-    us = sentences(SHIPPED.choose("us", language).full())[0]
+    """Where help is named, the US lead with 988; the UK names 111 and, for Northern Ireland, Lifeline."""
+    us = sentences(SHIPPED.choose("us", language).full())[1]
     assert us.index("988") < us.index("911")
-    uk = sentences(SHIPPED.choose("uk", language).full())[0]
+    uk = sentences(SHIPPED.choose("uk", language).full())[1]
     assert "999" in uk and "111" in uk and "0808 808 8000" in uk
 
 
@@ -338,7 +353,7 @@ def test_a_sentence_of_a_countrys_own_cannot_name_another_number(tmp_path: Path)
 def test_a_country_with_one_number_only_has_a_whole_sentence(tmp_path: Path) -> None:
     """Where nobody but the emergency services can be called, the sentence ends after their number."""
     said = load_referral(folder(tmp_path, contact()), "xx").full()
-    assert said.startswith("Please call 112 now. ")
+    assert " Please call 112 now. " in said
 
 
 @pytest.mark.parametrize(

@@ -23,10 +23,11 @@ def changed(tmp_path: Path, change: Callable[[Any], object]) -> Path:
 
 
 def test_the_shipped_questions_are_those_of_the_design() -> None:
-    """The shipped file has the five questions and the thumbs, in five languages, with the rare policy."""
+    """The shipped file has the five questions, the thumbs and the report, in five languages, with the rare policy."""
     questions = shipped()
     assert [one.id for one in questions] == [
         "helpful",
+        "worried",
         "usefulness",
         "clarity",
         "trust",
@@ -38,7 +39,8 @@ def test_the_shipped_questions_are_those_of_the_design() -> None:
     assert policy.one_question_at_a_time
     for question in questions:
         assert len({question.text.choose(language) for language in LANGUAGES}) == len(LANGUAGES)
-        assert 0 < len(question.favourable) < len(question.options)
+        favourable = len(question.favourable)
+        assert 0 < favourable < len(question.options) if question.id != "worried" else favourable == 0
 
 
 def test_every_text_fits_a_poll_of_every_platform() -> None:
@@ -105,6 +107,7 @@ def test_a_fault_is_named_with_file_and_key(tmp_path: Path, change: Callable[[An
         (put("very", "questions", 0, "options", 1, "id"), "there twice"),
         (put("useful", "thumbs", "id"), "'helpful'"),
         (put("Very useful", "questions", 0, "options", 1, "text", "en"), "read the same"),
+        (put("sad", "report", "options", 0, "id"), "report: the id must be 'worried' and the options frightened"),
     ],
 )
 def test_ids_and_texts_are_different(tmp_path: Path, change: Callable[[Any], object], said: str) -> None:

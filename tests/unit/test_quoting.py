@@ -49,7 +49,7 @@ async def test_relatives_are_offered_what_is_written_for_them(
 @pytest.mark.parametrize(
     ("message", "of_another"),
     [
-        ("my sister says she is God", True),
+        ("my sister thinks she is God", True),
         ("my neighbour says he can read my thoughts", False),
         ("he puts thoughts into my head", False),
         ("they put a chip in my tooth and my mum says it is not there", False),
