@@ -37,12 +37,12 @@ class Load:
     cached: float = 0.0
     turn_seconds: float = 4
     turns_at_once: float = 50
-    cpu_ms: float = 30
+    cpu_ms: float = 60
     receiver_ms: float = 4
     server_ms: float = 7
     usable: float = 0.7
-    transactions: float = 10
-    wal_kb: float = 20
+    transactions: float = 17
+    wal_kb: float = 15
     chat_kb: float = 5.5
     bloat: float = 2
     connections: float = 16
