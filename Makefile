@@ -1,7 +1,7 @@
 # `make run` and `make test` need nothing but Python 3.11 or newer: everything else is installed into .venv,
 # at the versions and hashes in the lock files.
 
-.PHONY: help run test chromium postgres lint types unit bench calibrate pages lock clean
+.PHONY: help run test chromium postgres lint types unit bench chaos calibrate pages lock clean
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
@@ -100,6 +100,9 @@ endif
 
 bench: $(DEV_READY) ## the benchmarks
 	@$(BIN)/python -m benchmarks $(ARGS)
+
+chaos: postgres $(DEV_READY) ## what goes wrong at night, done on purpose (ARGS="--rounds 20 --fault kill-worker")
+	@$(BIN)/python -m chaos $(ARGS)
 
 calibrate: $(DEV_READY) ## the judges against their bars, from recordings
 	@$(BIN)/cafi eval calibrate --replay evaluation/data/recordings --bars evaluation/data/bars.yaml $(ARGS)

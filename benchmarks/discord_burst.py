@@ -128,7 +128,7 @@ async def _here(token: str, folder: Path, turn_seconds: float, *, settled: bool 
         bot.options = {"guild_ready_timeout": 0.05}
         running = asyncio.create_task(bot.run())
         try:
-            while not bot.is_ready:  # noqa: ASYNC110 - nothing tells
+            while not bot.is_ready:
                 await asyncio.sleep(0.05)
             yield _spent
         finally:
@@ -228,7 +228,7 @@ async def _asked(
 async def _until(done: Callable[[], bool], seconds: float, pause: float) -> None:
     """Look now and then only: looking costs processor time too."""
     end = time.monotonic() + seconds
-    while time.monotonic() < end and not done():  # noqa: ASYNC110 - as above
+    while time.monotonic() < end and not done():
         await asyncio.sleep(pause)
 
 

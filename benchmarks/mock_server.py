@@ -22,7 +22,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from benchmarks.scripts import SCRIPTS
+from benchmarks.scripts import SCRIPTS, Messages
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -61,12 +61,16 @@ class MockModel:
         self.per_token_ms = float(changes.get("per_token_ms", self.per_token_ms))
         self.calls.clear()
 
+    def answer(self, form: str, messages: Messages) -> str:
+        """The text of a completion."""
+        return SCRIPTS[self.script](form, messages)
+
     async def complete(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """Answer one chat completion."""
         start = time.monotonic()
         messages = request["messages"]
         form = str(((request.get("response_format") or {}).get("json_schema") or {}).get("name", "text"))
-        text = SCRIPTS[self.script](form, messages)
+        text = self.answer(form, messages)
         prompt_tokens = sum(len(message["content"]) for message in messages) // 4
         completion_tokens = len(text) // 4
         seconds = (self.base_ms + self.per_token_ms * completion_tokens) / 1000
@@ -192,7 +196,7 @@ async def serve(model: MockModel, port: int) -> None:
         await server.serve_forever()
 
 
-def main() -> int:
+def main(kind: type[MockModel] = MockModel) -> int:
     """Read the options and serve."""
     parser = argparse.ArgumentParser(prog="benchmarks.mock_server", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--port", type=int, default=0, help="0 takes a free one, see the line that is printed")
@@ -200,7 +204,7 @@ def main() -> int:
     parser.add_argument("--per-token-ms", type=float, default=5.0)
     parser.add_argument("--script", choices=sorted(SCRIPTS), default="accepted")
     options = parser.parse_args()
-    model = MockModel(script=options.script, base_ms=options.base_ms, per_token_ms=options.per_token_ms)
+    model = kind(script=options.script, base_ms=options.base_ms, per_token_ms=options.per_token_ms)
     try:
         asyncio.run(serve(model, options.port))
     except KeyboardInterrupt:

@@ -58,19 +58,20 @@ class MockServer:
 
     def reset(self, **changes: object) -> None:
         """Forget the calls so far; changes are `script`, `base_ms`, `per_token_ms`."""
-        self._request("POST", "/reset", changes)
+        self.ask("POST", "/reset", changes)
 
     def calls(self) -> list[LoggedCall]:
         """The calls since the last reset, in the order of their starts."""
-        found = [LoggedCall(**call) for call in self._request("GET", "/calls")]
+        found = [LoggedCall(**call) for call in self.ask("GET", "/calls")]
         return sorted(found, key=lambda call: call.start)
 
     def load(self) -> tuple[float, int]:
         """Processor seconds of the server so far, and the connections it has taken."""
-        found = self._request("GET", "/load")
+        found = self.ask("GET", "/load")
         return float(found["cpu_seconds"]), int(found["connections"])
 
-    def _request(self, method: str, path: str, body: object = None) -> Any:
+    def ask(self, method: str, path: str, body: object = None) -> Any:
+        """The answer to one request."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
         try:
             connection.request(method, path, json.dumps(body or {}))
@@ -84,9 +85,9 @@ class MockServer:
 
 
 @contextmanager
-def mock_server() -> Iterator[MockServer]:
-    """A mock server in a new process, ended with the block."""
-    command = [sys.executable, "-m", "benchmarks.mock_server"]
+def mock_server(module: str = "benchmarks.mock_server") -> Iterator[MockServer]:
+    """A mock server in a new process, ended with the block. `module`: which one."""
+    command = [sys.executable, "-m", module]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None

@@ -18,10 +18,15 @@ from tests.team import knowledge_folder
 
 
 class Cafi:
-    """`cafi run`, or another `command`, as a process of its own, with its files in a folder."""
+    """`cafi run`, or another `command`, as a process of its own, with its files in a folder; `kb`: in place of a small one."""
 
     def __init__(
-        self, folder: Path, environment: Mapping[str, str], command: str = "run", log: str = "log.txt"
+        self,
+        folder: Path,
+        environment: Mapping[str, str],
+        command: str = "run",
+        log: str = "log.txt",
+        kb: Path | None = None,
     ) -> None:
         self.folder = folder
         self.command = command
@@ -36,7 +41,7 @@ class Cafi:
         }
         rest = {name: value for name, value in os.environ.items() if not name.startswith("CAFI_")}
         self._environment = rest | self.environment
-        self.kb = knowledge_folder(folder / "kb")
+        self.kb = kb or knowledge_folder(folder / "kb")
         self.process: Process | None = None
 
     async def start(self) -> Process:

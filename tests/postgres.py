@@ -6,9 +6,9 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +43,7 @@ class PostgresServer:
     folder: Path
     programs: Path
     port: int
+    settings: Mapping[str, str] = field(default_factory=dict)
 
     def url(self, database: str, *, user: str = "postgres") -> str:
         """The address of a database, as `storage.url` has it."""
@@ -63,12 +64,12 @@ class PostgresServer:
     def start(self) -> None:
         """Start it, and wait until it answers."""
         options = [f"-p {self.port}", f"-c unix_socket_directories={self.folder}", "-c listen_addresses=127.0.0.1"]
-        options += [f"-c {name}={value}" for name, value in _SETTINGS.items()]
+        options += [f"-c {name}={value}" for name, value in {**_SETTINGS, **self.settings}.items()]
         self._run("pg_ctl", "start", "-w", "-D", "data", "-l", "log", "-o", " ".join(options))
 
-    def stop(self) -> None:
-        """Stop it without further ado, as if its machine had gone."""
-        self._run("pg_ctl", "stop", "-w", "-D", "data", "-m", "immediate")
+    def stop(self, mode: str = "immediate") -> None:
+        """Stop it without further ado, as if its machine had gone; or as a `mode` of pg_ctl's says."""
+        self._run("pg_ctl", "stop", "-w", "-D", "data", "-m", mode)
 
     def _run(self, program: str, *arguments: str) -> None:
         root: dict[str, Any] = (
@@ -97,11 +98,11 @@ class PostgresServer:
 
 
 @contextmanager
-def running(programs: Path) -> Iterator[PostgresServer]:
-    """A new server until the block ends."""
+def running(programs: Path, place: Path | None = None, **settings: str) -> Iterator[PostgresServer]:
+    """A new server until the block ends. `place`: where its folder is made, `settings`: of the server, beside ours."""
     # Not in pytest's folder: when root runs the tests, the server's account cannot enter that.
-    folder = Path(tempfile.mkdtemp(prefix="cafi-pg-"))
-    server = PostgresServer(folder=folder, programs=programs, port=free_port())
+    folder = Path(tempfile.mkdtemp(prefix="cafi-pg-", dir=place))
+    server = PostgresServer(folder=folder, programs=programs, port=free_port(), settings=settings)
     try:
         server.make()
         server.start()

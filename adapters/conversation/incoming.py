@@ -19,7 +19,8 @@ class Incoming:
     `command`: one of `texts.COMMANDS` or a button's own; `text` is then what follows it. `about`: the number of the
     answer a button stands under. `private`: nobody else reads this place. `seen`: others there can read what was asked
     and by whom. `wordless`: something that holds no words, such as a picture. `edited`: an earlier message, changed.
-    `at`: seconds since 1970. `rushed`: so many people wait that it is answered without a language model.
+    `at`: seconds since 1970. `rushed`: so many people wait that it is answered without a language model. `number`: the
+    platform's own of what it brought, the same where it brings it again.
     """
 
     identity: ChatIdentity
@@ -35,6 +36,7 @@ class Incoming:
     late: bool = False
     rushed: bool = False
     at: float = 0.0
+    number: int | None = None
 
     def to_json(self) -> bytes:
         """As bytes, for sealing."""

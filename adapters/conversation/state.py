@@ -11,6 +11,8 @@ from engine import conversation_to_json as conversation_to
 
 KEPT_ANSWERS = 8
 """Buttons under older answers say that they are too old."""
+KEPT_NUMBERS = 32
+"""What a platform brings again after more than so many others is answered again."""
 _VERSION = 2
 
 
@@ -41,7 +43,8 @@ class ChatState:
     `since_asked`: answers since feedback was asked for; `asked`: the questions of feedback they were asked, each once and
     for as long as the chat lasts; `since_referral`: answers since help was shown, if ever. `told_quoting`: they know
     that today's answers are quotations only. `noticed` and `noticed_whole`: minutes since 1970 of the last notice that this
-    is a program, and of the last whole one; `since_noticed`: answers since.
+    is a program, and of the last whole one; `since_noticed`: answers since. `taken`: the platform's numbers of the last
+    messages.
     """
 
     conversation: Conversation
@@ -56,6 +59,7 @@ class ChatState:
     asked: tuple[str, ...] = ()
     since_referral: int | None = None
     told_quoting: bool = False
+    taken: tuple[int, ...] = ()
     declined: int = 0
     reported: tuple[str, ...] = ()
     paused_until: float = 0.0
@@ -77,6 +81,10 @@ class ChatState:
     def being_asked(self, question: str) -> ChatState:
         """The state after a question of feedback has been put, which is not put again."""
         return replace(self, since_asked=0, asked=(*self.asked, question))
+
+    def having_taken(self, number: int | None) -> ChatState:
+        """The state after a message with this number was answered."""
+        return self if number is None else replace(self, taken=(*self.taken, number)[-KEPT_NUMBERS:])
 
     def after(self, turn: Turn) -> ChatState:
         """The state after a turn."""
@@ -108,6 +116,7 @@ class ChatState:
             "conversation": conversation_to(self.conversation),
             "answers": [asdict(one) for one in self.answers],
             "asked": self.asked,
+            "taken": self.taken,
             "waiting_topic": self.waiting_topic,
             "declined": self.declined,
             "reported": self.reported,
@@ -130,6 +139,7 @@ class ChatState:
             answers=tuple(Answered(**{**one, "sources": tuple(one["sources"])}) for one in kept["answers"]),
             asked=tuple(kept.get("asked", ())),  # chats of earlier versions do not say
             waiting_topic=kept.get("waiting_topic", ""),
+            taken=tuple(kept.get("taken", ())),
             declined=kept.get("declined", 0),
             reported=tuple(kept.get("reported", ())),
             paused_until=kept.get("paused_until", 0.0),

@@ -265,6 +265,9 @@ class Dispatch:
         async with self._starting:
             await asyncio.sleep(0)
         state = line.kept.state or self.chat.start(incoming)
+        if incoming.number in state.taken:  # brought again by a platform that did not hear that it was taken
+            await self._let_go(waiting)
+            return
         if waiting.attempts >= GIVE_UP_AFTER:
             _log.error("a message ended the process %d times and is given up", waiting.attempts)
             async with self.screen.busy(incoming):
@@ -332,10 +335,9 @@ class Dispatch:
         """Store what came of a message, and let go of it."""
         kept = line.kept or Kept()
         shown = None if poll is None or outgoing.poll is None else (poll, outgoing.poll)
+        state = outgoing.state and outgoing.state.having_taken(waiting.incoming.number)
         try:
-            version = await self.retry.until_done(
-                lambda: self._inbox.finish(waiting, outgoing.state, kept.version, shown)
-            )
+            version = await self.retry.until_done(lambda: self._inbox.finish(waiting, state, kept.version, shown))
         except StaleState:
             _log.warning("a chat was written elsewhere in the meantime; that state stands")
             await self._let_go(waiting)
@@ -343,8 +345,8 @@ class Dispatch:
             return
         if outgoing.erased:
             await self._erased(line)
-        elif outgoing.state is not None:
-            line.kept = Kept(state=outgoing.state, version=version)
+        elif state is not None:
+            line.kept = Kept(state=state, version=version)
 
     async def _forget(self, line: _Line, waiting: Waiting) -> None:
         """Nobody is there any more: nothing of the chat stays."""

@@ -32,6 +32,14 @@ from adapters.delivery.store import ChatStore, Stored, Waiting
 from adapters.storage.identity import ChatIdentity
 
 QUEUE, TASK = "cafi", "answer"
+DEEP = 20
+"""So many messages of one chat wait like anybody's; workers look past each further one only where nobody else's waits."""
+_AHEAD = text(
+    "SELECT lock, count(*), min(priority) FROM procrastinate_jobs "
+    "WHERE lock = ANY(:locks) AND status IN ('todo', 'doing') GROUP BY lock"
+)
+MOST_WAIT = datetime.timedelta(minutes=1)
+"""Before a message is tried again, should our clock jump in the very moment."""
 _FINISH = """
 WITH held AS (
   SELECT id, lock FROM procrastinate_jobs
@@ -68,7 +76,7 @@ WITH held AS (
      AND worker_id IS NOT DISTINCT FROM %(worker_id)s::bigint
    FOR UPDATE
 ), done AS (
-  SELECT procrastinate_retry_job_v2(id, %(retry_at)s::timestamptz, NULL, NULL, NULL) FROM held
+  SELECT procrastinate_retry_job_v2(id, now() + %(wait)s::interval, NULL, NULL, NULL) FROM held
 )
 SELECT pg_notify('procrastinate_queue_v1#cafi', '{"type": "job_inserted", "job_id": 0}') FROM done
 """
@@ -91,13 +99,35 @@ class FencedJobs(JobManager):
         queue: str | None = None,
         lock: str | None = None,
     ) -> None:
-        """Put a job back, if it is still the one that was fetched; its priority, queue and lock stay."""
-        await self.connector.execute_query_all_async(query=_RETRY, **_holder(job), retry_at=retry_at)
+        """Put a job back, if it is still the one that was fetched; its priority, queue and lock stay.
+
+        The wait is by the server's clock: ours may be days ahead, and its chat would wait as long.
+        """
+        wait = datetime.timedelta() if retry_at is None else retry_at - datetime.datetime.now(datetime.UTC)
+        await self.connector.execute_query_all_async(
+            query=_RETRY, **_holder(job), wait=min(max(wait, datetime.timedelta()), MOST_WAIT)
+        )
 
     async def waited(self, job: Job) -> float:
         """How many seconds a job has waited for a worker, by the server's clock; 0 for one that is not there any more."""
         found = await self.connector.execute_query_all_async(query=_WAITED, job_id=job.id)
         return float(found[0]["waited"] or 0.0) if found else 0.0
+
+
+def _priorities(connection: Connection, stored: Sequence[Stored]) -> list[int]:
+    """Of each message's job: the lower, the more of its chat are ahead, and never above one of them, which keeps their order.
+
+    To find the next job, the library looks through all that come before it, those of a chat in somebody's hands too.
+    """
+    locks = sorted({one.chat.hex() for one in stored})
+    ahead = {lock: (count, least) for lock, count, least in connection.execute(_AHEAD, {"locks": locks})}
+    found = []
+    for one in stored:
+        count, least = ahead.get(one.chat.hex(), (0, 0))
+        level = min(least, -(count // DEEP))
+        ahead[one.chat.hex()] = (count + 1, level)
+        found.append(level)
+    return found
 
 
 def _holder(job: Job) -> dict[str, Any]:
@@ -131,8 +161,9 @@ class JobQueue:
                 lock=one.chat.hex(),
                 queueing_lock=None,
                 task_kwargs={"row": one.row, "platform": one.platform},
+                priority=priority,
             )
-            for one in stored
+            for one, priority in zip(stored, _priorities(connection, stored), strict=True)
         ]
         try:
             self._jobs.batch_defer_jobs(jobs, connection=connection.connection.driver_connection)

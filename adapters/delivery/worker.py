@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -70,6 +71,38 @@ class _Jobs(FencedJobs):
 
 
 @dataclass(kw_only=True)
+class Signs:
+    """Whether what the database knows of workers' signs of life can be believed, judged by one's own.
+
+    A server that was away, or silent, has nobody's: all would count as dead, and take each other's messages.
+    """
+
+    clock: Callable[[], float] = time.monotonic
+    _unbroken_since: float = -math.inf
+    _last: float | None = None
+
+    def given(self) -> None:
+        """A sign of our own was noted."""
+        now = self.clock()
+        if self._late(now):
+            self._unbroken_since = now
+        self._last = now
+
+    def missed(self) -> None:
+        """The server could not be reached."""
+        self._unbroken_since = self.clock()
+
+    @property
+    def believed(self) -> bool:
+        """Whether everybody who lives has had the time to give theirs."""
+        now = self.clock()
+        return now - self._unbroken_since > STALLED_SECONDS and not self._late(now)
+
+    def _late(self, now: float) -> bool:
+        return self._last is not None and now - self._last > STALLED_SECONDS / 2
+
+
+@dataclass(kw_only=True)
 class JobWorker:
     """Answers until it is told to stop. `parameters`: of the server, as psycopg takes them. `at_once`: messages.
 
@@ -83,7 +116,8 @@ class JobWorker:
     at_once: int
     quoted_after: float | None = None
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
-    _beaten: float = float("-inf")
+    _beaten: float = -math.inf
+    _signs: Signs = field(default_factory=Signs)
     _jobs: _Jobs = field(init=False)
     _app: App = field(init=False)
 
@@ -109,6 +143,7 @@ class JobWorker:
                     await self._app.connector.open_async()
                     await self._until_lost()
                 except (ConnectorException, psycopg.Error) as error:
+                    self._signs.missed()
                     _log.error("the queue cannot be reached (%s); trying on", type(error).__name__)
                 with suppress(TimeoutError):
                     await asyncio.wait_for(self.stopping.wait(), LOOK_SECONDS)
@@ -152,16 +187,21 @@ class JobWorker:
         while True:
             await asyncio.sleep(HEARTBEAT_SECONDS)
             if worker.worker_id is not None:
-                with suppress(ConnectorException):
+                try:
                     await self._jobs.update_heartbeat(worker.worker_id)
                     self._beaten = time.monotonic()
+                    self._signs.given()
+                except ConnectorException:
+                    self._signs.missed()
 
     async def _look(self) -> None:
         """Put back what dead workers had in hand."""
         while True:
             await asyncio.sleep(LOOK_SECONDS)
             with suppress(ConnectorException):
-                for job in await self._jobs.get_stalled_jobs(queue=QUEUE, seconds_since_heartbeat=STALLED_SECONDS):
+                stalled = await self._jobs.get_stalled_jobs(queue=QUEUE, seconds_since_heartbeat=STALLED_SECONDS)
+                # Asked after the answer: it may have been waited for while the server was silent.
+                for job in stalled if self._signs.believed else ():
                     _log.warning("a worker has ended over a message, or is frozen; its message is put back")
                     await self._jobs.retry_job(job)
 

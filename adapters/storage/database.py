@@ -9,6 +9,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -66,12 +67,26 @@ class Database:
         `in_order`: not before any that was begun earlier and in order too, as on SQLite they all are.
         """
         if not (self.sqlite or in_order):
-            return await asyncio.shield(asyncio.wrap_future(self._threads.submit(self.run_now, work)))
+            return await asyncio.shield(asyncio.wrap_future(self._begun(self._threads, partial(self.run_now, work))))
         done: Future[T] = Future()
         self._waiting.append((work, done))
-        self._line.submit(self._work_off)
+        try:
+            self._begun(self._line, self._work_off)
+        except StorageUnavailable:
+            with suppress(ValueError):  # somebody's thread may have it already
+                self._waiting.remove((work, done))
+                raise
         # Shielded: a cancelled caller must not leave the thread's outcome in doubt half-way.
         return await asyncio.shield(asyncio.wrap_future(done))
+
+    def _begun(self, threads: ThreadPoolExecutor, work: Callable[[], T]) -> Future[T]:
+        """Hand work to a thread. What the system does not give now it may give later: nobody's message is let go of."""
+        try:
+            return threads.submit(work)
+        except (RuntimeError, MemoryError) as error:
+            raise StorageUnavailable(
+                f"{self.place}: This process gets no thread or no memory. Give it more; nothing that was taken is lost."
+            ) from error
 
     def run_now(self, work: Callable[[Connection], T]) -> T:
         """The same, in this thread."""

@@ -14,6 +14,7 @@ from urllib.parse import urlencode
 from telegram.error import Conflict, InvalidToken, RetryAfter, TelegramError
 from telegram.request import BaseRequest
 
+from adapters.delivery.retry import worth_a_word
 from adapters.storage.ownership import Lost, Ownership, Undisputed
 from adapters.telegram_adapter.intake import TelegramIntake, wait
 from adapters.telegram_adapter.updates import ALLOWED
@@ -74,7 +75,7 @@ class Polling:
                 taken = None if last is None else taken
             except StorageError as error:
                 refused += 1
-                if _worth_a_word(refused):
+                if worth_a_word(refused):
                     _log.error("%s", error)
                 await wait(TROUBLE_SECONDS, self.stopping)
             except TelegramError as error:
@@ -123,11 +124,6 @@ def _known(update: object, taken: int | None) -> bool:
     return taken is not None and number is not None and taken - FAR < number <= taken
 
 
-def _worth_a_word(failures: int) -> bool:
-    """Whether an operator reads of a failure that goes on: at once, once more soon, and seldom from then on."""
-    return failures in {1, 5} or failures % 50 == 0
-
-
 def _pause(error: TelegramError, failures: int) -> float:
     """How long to wait after a failure, and a word for the operator."""
     if isinstance(error, InvalidToken):
@@ -141,6 +137,6 @@ def _pause(error: TelegramError, failures: int) -> float:
             "Another program asks for this bot's updates, or has set a webhook. Stop it; then start this one anew."
         )
         return CONFLICT_SECONDS
-    if _worth_a_word(failures):
+    if worth_a_word(failures):
         _log.warning("Telegram cannot be reached (%s); trying on", type(error).__name__)
     return min(0.5 * 2.0 ** min(failures, 6), _MOST_WAIT)

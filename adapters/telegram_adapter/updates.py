@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from adapters.conversation.incoming import Incoming
@@ -69,7 +69,8 @@ def read(update: object, me: Me) -> Meaning:
         fields = _fields(update)
         if not isinstance(fields["update_id"], int):  # without its number it could not be told from another
             raise TypeError("no number")
-        return _read(fields, me)
+        found = _read(fields, me)
+        return replace(found, number=fields["update_id"]) if isinstance(found, Incoming) else found
     except (KeyError, TypeError, AttributeError, OverflowError) as error:
         raise ValueError("an update of another form") from error
 

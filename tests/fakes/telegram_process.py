@@ -8,7 +8,7 @@ import os
 import sys
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import aiohttp
 
@@ -24,12 +24,13 @@ class TelegramProcess:
     """
 
     token = TOKEN
+    module = "tests.fakes.telegram_server"
 
     def __init__(self, record: Path) -> None:
         self.record = record
 
-    async def __aenter__(self) -> TelegramProcess:
-        command = (sys.executable, "-m", "tests.fakes.telegram_server", "--port", "0", "--record", str(self.record))
+    async def __aenter__(self) -> Self:
+        command = (sys.executable, "-m", self.module, "--port", "0", "--record", str(self.record))
         self._process = await asyncio.create_subprocess_exec(
             *command, cwd=ROOT, env=os.environ | {"PYTHONUNBUFFERED": "1"}, stdout=asyncio.subprocess.PIPE
         )
@@ -43,6 +44,11 @@ class TelegramProcess:
         await self._session.close()
         self._process.terminate()
         await self._process.communicate()
+
+    @property
+    def pid(self) -> int:
+        """Its process's number."""
+        return self._process.pid
 
     async def do(self, deed: str, **arguments: Any) -> Any:
         """One deed or question by name, such as `do("write", person=…, text=…)`; dataclasses come back as dicts.

@@ -41,24 +41,24 @@ class ControlledServer(TelegramServer):
                 file.write(json.dumps(asdict(call)) + "\n")
 
 
-async def serve(port: int, token: str, record: Path | None) -> None:
+async def serve(kind: type[ControlledServer], port: int, token: str, record: Path | None) -> None:
     """Serves until the process is asked to end."""
     ended = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, ended.set)
-    async with ControlledServer(port=port, token=token, record=record) as server:
+    async with kind(port=port, token=token, record=record) as server:
         print(server.origin, flush=True)
         await ended.wait()
 
 
-def main() -> None:
+def main(kind: type[ControlledServer] = ControlledServer) -> None:
     """Reads the command line."""
     parser = argparse.ArgumentParser(description="A loopback stand-in for Telegram's Bot API.")
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--token", default=TOKEN)
     parser.add_argument("--record", type=Path)
     given = parser.parse_args()
-    asyncio.run(serve(given.port, given.token, given.record))
+    asyncio.run(serve(kind, given.port, given.token, given.record))
 
 
 if __name__ == "__main__":

@@ -175,6 +175,22 @@ async def test_an_update_that_comes_twice_at_once_is_answered_once(tmp_path: Pat
         assert len(fake.replies(anna)) == 3
 
 
+async def test_an_update_that_comes_again_to_another_receiver_is_answered_once(tmp_path: Path) -> None:
+    """Who took it has ended, or another one behind the balancer is asked: the chat knows what it has answered."""
+    async with FaultyTelegram() as fake:
+        async with served(fake, tmp_path) as there:
+            anna = fake.person("Anna")
+            await agreed(fake, anna)
+            await quiet(fake, there.bot)
+            assert await there.post(update(7)) == 200
+            await there.bot.dispatch.idle()
+        async with served(fake, tmp_path) as there:
+            await fake.wait_for(lambda: fake.updates.webhook.url == there.url)
+            assert [await there.post(update(number)) for number in (7, 8, 7)] == [200] * 3
+            await there.bot.dispatch.idle()
+            assert len(fake.replies(anna)) == 4 and waiting(tmp_path) == 0
+
+
 async def test_while_the_database_is_away_telegram_keeps_the_update(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

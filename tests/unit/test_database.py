@@ -8,7 +8,9 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -46,6 +48,30 @@ async def test_a_full_database_takes_nothing_by_halves(database: Database) -> No
     pragma(database, "max_page_count=100000")
     await store.take([message(BERT, "x" * 3000) for _ in range(60)], ("telegram", 9))
     assert len((await store.unanswered("telegram"))[0]) == 61
+
+
+class NoThreads(ThreadPoolExecutor):
+    """A system that gives no further thread, for so many times."""
+
+    left = 1
+
+    def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Any:
+        """Fails as the standard library does."""
+        if self.left:
+            self.left -= 1
+            raise RuntimeError("can't start new thread")
+        return super().submit(fn, *args, **kwargs)
+
+
+async def test_a_process_without_threads_tries_again_and_takes_nothing_twice(database: Database) -> None:
+    """What the system refuses now is an error that is waited out, not one that a message is let go of for."""
+    store = store_over(database)
+    database._line = database._threads = NoThreads(max_workers=1)
+    with pytest.raises(StorageUnavailable, match="gets no thread or no memory"):
+        await store.take([message(text="first")])
+    await store.take([message(text="second")])
+    found, _ = await store.unanswered("telegram")
+    assert [one.incoming.text for one in found] == ["second"]
 
 
 async def test_a_read_only_database_says_so(database: Database) -> None:

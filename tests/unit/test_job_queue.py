@@ -7,6 +7,7 @@ import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -114,6 +115,46 @@ async def test_whoever_has_lost_a_job_neither_ends_nor_retries_it(jobs: Any, sto
         assert database.run_now(lambda one: one.execute(states).scalars().all()) == ["doing"]
     await jobs.finish_job(now, procrastinate.jobs.Status.SUCCEEDED, True)
     assert database.run_now(lambda one: one.execute(states).scalars().all()) == []
+    database.close()
+
+
+async def test_a_chat_that_floods_waits_behind_others_and_stays_in_order(jobs: Any, storage: StorageSettings) -> None:
+    """Beyond twenty of a chat, somebody else's first message comes before; what is written when fewer wait comes last still."""
+    from adapters.delivery.job_queue import DEEP, QUEUE, JobQueue
+
+    database = Database(storage.url)
+    queue = JobQueue(store=store_over(database))
+    worker = await jobs.register_worker()
+    seen = []
+
+    async def answered(count: int) -> None:
+        for _ in range(count):
+            job = await jobs.fetch_job([QUEUE], worker)
+            seen.append(job.task_kwargs["row"])
+            await jobs.finish_job(job, procrastinate.jobs.Status.SUCCEEDED, True)
+
+    await queue.take([message()] * (2 * DEEP + 5), None)
+    await queue.take([message(BERT)], None)
+    bert = 2 * DEEP + 6
+    await answered(2 * DEEP)
+    assert seen.pop(DEEP) == bert
+    await queue.take([message()] * 3, None)
+    await answered(9)
+    assert seen == [*range(1, bert), *range(bert + 1, bert + 4)]
+    database.close()
+
+
+async def test_a_clock_that_is_days_ahead_keeps_nobody_waiting(jobs: Any, storage: StorageSettings) -> None:
+    """A job that is to be tried again at a worker's own time is tried within a minute of the server's."""
+    from adapters.delivery.job_queue import QUEUE, JobQueue
+
+    database = Database(storage.url)
+    await JobQueue(store=store_over(database)).take([message()], None)
+    job = await jobs.fetch_job([QUEUE], await jobs.register_worker())
+    await jobs.retry_job(job, retry_at=datetime.now(UTC) + timedelta(days=3))
+    waits = text("SELECT status::text, scheduled_at - now() FROM procrastinate_jobs")
+    ((status, left),) = database.run_now(lambda one: one.execute(waits).all())
+    assert status == "todo" and left <= timedelta(minutes=1)
     database.close()
 
 
