@@ -394,10 +394,10 @@ class Engine:
         referral: Referral,
         ledger: Ledger,
     ) -> Turn:
-        """The line of the referral and, below it, a judged reply to what was said: help was named whole a moment ago, and
-        numbers alone would leave the person's words unanswered."""
-        line = referral.repeated(third_person=urgency.another or conversation.danger.another)
-        turn = self._turn(conversation, assistant, text, False, answer, urgency, ledger, above=line)
+        """A judged reply to what was said and, below it, the line with contacts: help was named whole a moment ago, and
+        numbers alone, or the same words first each time, would leave what the person says unanswered."""
+        line = referral.near(third_person=urgency.another or conversation.danger.another)
+        turn = self._turn(conversation, assistant, text, False, answer, urgency, ledger, (line,))
         remembered = replace(turn.conversation, danger=after(conversation.danger, Help.BRIEF, urgency, text))
         return replace(turn, help=Help.BRIEF, offers=(), conversation=remembered, language=referral.language)
 
@@ -488,10 +488,8 @@ class Engine:
         urgency: Urgency,
         ledger: Ledger,
         below: tuple[str, ...] = (),
-        *,
-        above: str = "",
     ) -> Turn:
-        """Put the reply together and remember it; `above` and `below`: what of help stands over and under the answer."""
+        """Put the reply together and remember it; `below`: what of help stands under the answer."""
         limits, filtered = assistant.settings.limits, answer.filtered
         draft = filtered.draft or Draft(
             reply=assistant.texts.fallback.format(topics=topic_list(assistant.settings, assistant.texts))
@@ -504,7 +502,7 @@ class Engine:
             said.insert(0, assistant.texts.outage)
         if offered is not None:
             said.append(assistant.texts.handoff_offer.format(name=offered.name))
-        shown = "\n\n".join((*([above] if above else []), *said, *below))
+        shown = "\n\n".join((*said, *below))
         after = remember(
             conversation,
             asked=text,

@@ -34,7 +34,7 @@ _PUT_IN: Mapping[str, frozenset[str]] = {
     "or_line": frozenset({"line"}),
     "first_person": frozenset({"call", "opening"}),
     "third_person": frozenset({"call"}),
-    **dict.fromkeys(("repeat", "concern", "declined", "safe_noted"), frozenset({"contacts"})),
+    **dict.fromkeys(("repeat", "near", "concern", "declined", "safe_noted"), frozenset({"contacts"})),
     "line": frozenset({"title", "reach"}),
     "send": frozenset({"word"}),
 }
@@ -129,10 +129,10 @@ class ReferralTexts(Strict):
     """The fixed sentences about danger in one language; what braces name is put in. None says that a danger is there.
 
     `openings` take up what was told, `checks` are the check question, both by kind; `safe_question` is asked with the
-    line; `answers`: few words that answer the question or say that the person is safe; `declined`: said after a no.
-    `call` and `call_about` say whom to call, for oneself and about somebody else; `own` says it for one country. `hours`,
-    `phrases`, `languages` and `countries` are what the countries' files say, in this language; what is not in them stays
-    as it is there.
+    line (`repeat`, and `near` below a reply to what was said); `answers`: few words that answer the question or say that
+    the person is safe; `declined`: said after a no. `call` and `call_about` say whom to call, for oneself and about
+    somebody else; `own` says it for one country. `hours`, `phrases`, `languages` and `countries` are what the countries'
+    files say, in this language; what is not in them stays as it is there.
     """
 
     call: str
@@ -143,6 +143,7 @@ class ReferralTexts(Strict):
     third_person: str
     safe_question: str
     repeat: str
+    near: str
     concern: str
     checks: dict[Kind, str]
     declined: str
@@ -230,8 +231,15 @@ class Referral:
 
     def repeated(self, *, third_person: bool = False) -> str:
         """One line, for when the whole text was shown a moment ago."""
-        said = self.texts.repeat.format(contacts=self.brief())
-        return said if third_person else f"{said.rstrip('.')}. {self.texts.safe_question}"
+        return self._asking(self.texts.repeat, third_person=third_person)
+
+    def near(self, *, third_person: bool = False) -> str:
+        """The same below a reply to what was said."""
+        return self._asking(self.texts.near, third_person=third_person)
+
+    def _asking(self, text: str, *, third_person: bool) -> str:
+        said = f"{text.format(contacts=self.brief()).rstrip('.')}."
+        return said if third_person else f"{said} {self.texts.safe_question}"
 
     def concern(self) -> str:
         """One line below an answer."""

@@ -114,7 +114,15 @@ def test_nothing_of_a_referral_is_left_in_english(country: str, language: str) -
     referral, other = SHIPPED.choose(country, language), SHIPPED.choose(country, "en")
 
     def runs(one: Referral) -> set[tuple[str, str]]:
-        shown = (one.full(), one.full(third_person=True), one.repeated(), one.concern(), one.safe_noted(), one.note)
+        shown = (
+            one.full(),
+            one.full(third_person=True),
+            one.repeated(),
+            one.near(),
+            one.concern(),
+            one.safe_noted(),
+            one.note,
+        )
         said = [words(english(line)) for text in shown for line in text.split("\n")]
         pairs = {pair for line in said for pair in pairwise(line)}
         return {pair for pair in pairs if not any(word.isdecimal() for word in pair)}
@@ -171,7 +179,7 @@ def test_the_short_forms_are_one_line_with_the_emergency_number(country: str, la
     """Repeat, concern and the note after "I am safe" are one line each with the emergency number, no brace left."""
     referral = SHIPPED.choose(country, language)
     emergency = referral.contacts.emergency
-    for line in (referral.repeated(), referral.concern(), referral.safe_noted()):
+    for line in (referral.repeated(), referral.near(), referral.concern(), referral.safe_noted()):
         assert "\n" not in line
         assert emergency.number in line
         assert "{" not in line

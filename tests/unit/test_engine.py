@@ -293,10 +293,12 @@ async def _after_the_referral(folder: Path, said: str, **script: Any) -> tuple[T
     return await engine.respond(told.conversation, said), engine.referrals.choose(None, "en").repeated()
 
 
-async def test_what_is_said_after_the_referral_is_taken_up_below_its_line(tmp_path: Path) -> None:
-    """While danger stays told, a judged reaction of the agent stands below the line with the contacts, and the line first."""
+async def test_what_is_said_after_the_referral_is_taken_up_above_a_line_with_contacts(tmp_path: Path) -> None:
+    """While danger stays told, a judged reaction of the agent comes first, the contacts and the question of safety below it."""
     turn, line = await _after_the_referral(tmp_path, "it does not matter, you are only a computer")
-    assert turn.reply.text == f"{line}\n\n{TAKEN_UP}"
+    said, below = turn.reply.text.split("\n\n")
+    assert said == TAKEN_UP and below != line
+    assert "112" in below and below.endswith("Are you safe right now?")
     assert turn.help is Help.BRIEF and turn.urgency.level == "urgent" and turn.offers == ()
     assert turn.conversation.danger.told == 0
 
