@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -13,16 +13,21 @@ from urllib.parse import urlsplit
 
 from sqlalchemy import Connection, func, select
 
+from adapters.alerts.alerts import Alerts
 from adapters.conversation.chat import Chat
 from adapters.conversation.daily_budget import DailyBudget
 from adapters.conversation.feedback_port import FeedbackPort, ReportPort
+from adapters.conversation.notices import Notices
 from adapters.conversation.pages import Pages
 from adapters.conversation.privacy import FeedbackDestination, Platform, PrivacyFacts
+from adapters.conversation.protocol import PublishedProtocol
 from adapters.conversation.reader import Reader
 from adapters.conversation.texts import Languages, load_languages
 from adapters.conversation.turns import Turns
 from adapters.delivery.limits import ChatLimits
+from adapters.delivery.queue_age import QueueAge
 from adapters.delivery.store import ChatStore
+from adapters.editorial.shelf import Shelf
 from adapters.feedback.corrections import Correction, read_corrections
 from adapters.feedback.desk import FeedbackDesk
 from adapters.feedback.questions import Questions, read_questions
@@ -33,14 +38,19 @@ from adapters.storage.clock import WallClock
 from adapters.storage.database import Database
 from adapters.storage.keyring_file import InboxKey, from_texts, load, make_inbox_key, read_inbox_key, save
 from adapters.storage.lock import alone
+from adapters.storage.monthly_counts import MonthlyCounts
+from adapters.storage.ownership import AdvisoryOwnership, Ownership, Undisputed
 from adapters.storage.pseudonyms import Naming
 from adapters.storage.referral_counts import ReferralCounts
 from adapters.storage.seal import Keyring, Secret
+from adapters.storage.shared_places import SharedPlaces
 from adapters.storage.tables import inbox, reviews
+from adapters.storage.unanswered_counts import UnansweredCounts
 from adapters.storage.urgent_counts import UrgentCounts
 from adapters.storage.vault import Vault
 from bots.compose import Application
 from bots.parts import Parts
+from bots.protocol import published_protocol
 from bots.reports import allow_list, report_desk
 from bots.secret_file import database_file, secret_file
 from engine import ConfigurationError
@@ -48,6 +58,7 @@ from engine import ConfigurationError
 if TYPE_CHECKING:
     from adapters.delivery.job_queue import JobQueue
     from adapters.storage.schema_version import Migrated
+    from bots.alerts import Watch
 
 _log = logging.getLogger("cafi.run")
 
@@ -270,6 +281,17 @@ class Chats(Parts):
         sessions = self.application.settings.sessions
         return ChatLimits(messages_a_minute=sessions.messages_a_minute, waiting=sessions.waiting_messages)
 
+    @property
+    def crowded_after(self) -> float | None:
+        """How long the oldest message may wait for a worker; None where there are none."""
+        return self.application.settings.sessions.crowded_after_seconds if self.shared else None
+
+    def ownership(self, number: int, what: str) -> Ownership:
+        """Who of several processes does something that one at a time may do: `number` of what; `what` for the log."""
+        if not self.shared:
+            return Undisputed()
+        return AdvisoryOwnership(database=self.database, number=number, what=what)
+
     def chat(self, platform: Platform) -> Chat:
         """The chats of one platform."""
         pages = self.pages(platform)
@@ -283,7 +305,10 @@ class Chats(Parts):
             languages=self.languages,
             platform=platform,
             facts=self.facts,
+            review_days=self.application.settings.sources.review_days,
             people=self.application.people,
+            notices=self.notices,
+            protocol=self.protocol,
         )
 
     def turns(self, pages: Pages) -> Turns:
@@ -293,15 +318,80 @@ class Chats(Parts):
             spending=self.spending,
             feedback=self.feedback,
             counts=self.counts,
+            unanswered=self.unanswered,
             reader=self.reader,
-            places=self.application.places,
+            places=self.places,
             reports=self.reports,
         )
 
     @cached_property
+    def places(self) -> AbstractAsyncContextManager[object] | None:
+        """Of turns with a model: of this process, and where that is asked for, of all together."""
+        own, most = self.application.places, self.application.settings.spending.turns_of_all
+        if own is None or most is None or not self.shared:
+            return own
+        places = SharedPlaces(database=self.database, most=most, own=own)
+        self.application.closing.push_async_callback(places.aclose)
+        return places
+
+    @cached_property
     def counts(self) -> UrgentCounts:
         """How often the referral was shown."""
-        return UrgentCounts()
+        return UrgentCounts(monthly=self.monthly)
+
+    @cached_property
+    def monthly(self) -> MonthlyCounts:
+        """What the law wants counted by month."""
+        return MonthlyCounts()
+
+    @cached_property
+    def notices(self) -> Notices:
+        """When people are told that they write to a program."""
+        service = self.application.service
+        return Notices(
+            now=self.clock,
+            counts=self.monthly,
+            asked={code: service.here(code).answers.get("person", "") for code in self.languages.texts},
+            adults_only=self.application.settings.notices.adults_only,
+        )
+
+    @cached_property
+    def protocol(self) -> PublishedProtocol:
+        """How danger is recognised here; raises ConfigurationError."""
+        return published_protocol(self.application, self.languages)
+
+    @cached_property
+    def queue_age(self) -> QueueAge:
+        """How many messages wait, and how long the oldest does."""
+        return QueueAge(database=self.database)
+
+    @cached_property
+    def alerts(self) -> Alerts:
+        """What wakes the operator."""
+        from bots.alerts import alerts
+
+        return alerts(self)
+
+    @cached_property
+    def watch(self) -> Watch:
+        """What looks for trouble once a minute."""
+        from bots.alerts import Watch
+
+        return Watch(chats=self)
+
+    @cached_property
+    def shelf(self) -> Shelf:
+        """The sources of all assistants as files."""
+        running = self.application
+        return Shelf(
+            folders={name: running.assistant_settings(name).knowledge_base for name in running.settings.assistants},
+            review_days=running.settings.sources.review_days,
+        )
+
+    @cached_property
+    def unanswered(self) -> UnansweredCounts:
+        """On which topics nothing was found."""
+        return UnansweredCounts()
 
     @cached_property
     def reader(self) -> Reader:
@@ -320,6 +410,8 @@ class Chats(Parts):
         else:
             await self.prepare()
         await self.spending.load()
+        if self.keyring.former:
+            await self._renew()
         if self.feedback is not None:
             await self.application.closing.enter_async_context(self.forwarding)
 
@@ -348,11 +440,23 @@ class Chats(Parts):
         if not waits or read_inbox_key(inbox_key) is None:
             make_inbox_key(inbox_key)
 
+    async def _renew(self) -> None:
+        """Put what operators keep under the present secret, so that a former one can be given up; raises StorageError."""
+        from bots.editorial import audit, desk, staff
+
+        log = audit(self)
+        for one in (staff(self), desk(self, log).proposals, log):
+            await one.renew()
+
     async def sweep(self) -> None:
         """Erase what has expired, in copies from before a migration too, and save what was counted; raises StorageError."""
         from adapters.storage.snapshot import erase_expired
+        from bots.editorial import audit, desk, staff
 
         await self.store.sweep(self.facts.asked_days)
+        log = audit(self)
+        for one in (staff(self), desk(self, log).proposals, log):
+            await one.sweep()
         await self.count()
         if self.report_watch is not None:
             await self.report_watch.look()
@@ -361,8 +465,9 @@ class Chats(Parts):
             await asyncio.to_thread(erase_expired, file, self.clock() - 3600 * self.store.idle_hours)
 
     async def count(self) -> None:
-        """Save how often the referral was shown; raises StorageError."""
+        """Save how often the referral was shown, and on which topics nothing was found; raises StorageError."""
         await ReferralCounts(database=self.database).save(self.counts)
+        await self.unanswered.save(self.database)
 
 
 def _anything_waits(connection: Connection) -> bool:

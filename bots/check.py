@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from adapters.console_adapter.texts import load_console_texts
+from adapters.conversation.protocol import load_protocol
 from adapters.conversation.texts import load_languages
 from adapters.feedback.corrections import FILE as CORRECTIONS
 from adapters.feedback.corrections import correction_faults
@@ -191,6 +192,7 @@ def _files(running: Application) -> Iterator[Finding]:
     yield from _tried(lambda: running.lint_limits)
     yield from _tried(lambda: running.synonyms)
     yield from _tried(lambda: running.phrases)
+    yield from _tried(lambda: running.human_claims)
     yield from _tried(lambda: running.urgency_floor)
     yield from _tried(lambda: running.urgency_classifier)
     yield from _tried(lambda: read_questions(folder / "feedback.yaml"))
@@ -255,6 +257,10 @@ def _around(running: Application) -> Iterator[Finding]:
     folder = running.settings.config_folder
     found = _tried(lambda: load_languages(folder / "chat", running.settings.crisis.language))
     yield from found
+    if not found:
+        yield from _tried(
+            lambda: load_protocol(folder, load_languages(folder / "chat", running.settings.crisis.language))
+        )
     yield from _tried(lambda: load_console_texts(folder / "console", running.settings.crisis.language))
     if not running.settings.web.enabled or found:
         return

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +15,7 @@ from urllib.parse import urlsplit
 
 from pydantic import Field
 
+from adapters.editorial.shelf import stamp_of
 from adapters.people.services import OwnPeople, read_people
 from adapters.vector_files import VectorFiles
 from bots.parts import Parts
@@ -29,6 +32,7 @@ from engine import (
     BuiltinRoleAndTone,
     BuiltinSourceFidelity,
     BuiltinUnsupportedClaims,
+    CafiError,
     ChatModel,
     ConfigurationError,
     Disclaimer,
@@ -42,6 +46,7 @@ from engine import (
     Guide,
     GuideTexts,
     Hit,
+    HumanClaims,
     Judge,
     JudgePhrases,
     KnowledgeBase,
@@ -58,6 +63,7 @@ from engine import (
     Search,
     SearchCompleteness,
     Service,
+    SignOff,
     Stakes,
     Strict,
     Synonyms,
@@ -80,6 +86,7 @@ if TYPE_CHECKING:
     from engine import Prompts, PromptTemplate
     from kb_tools.lint.limits import LintLimits
 
+_log = logging.getLogger("cafi.run")
 JUDGES = (SOURCE_FIDELITY, UNSUPPORTED_CLAIMS, ROLE_AND_TONE)
 
 
@@ -105,6 +112,10 @@ class BuiltOnce(Mapping[str, Assistant]):
         if name not in self._built:
             self._built[name] = self.build(name)
         return self._built[name]
+
+    def put(self, name: str, assistant: Assistant) -> None:
+        """Put an assistant in the place of the one that is there; whoever answers with that one ends with it."""
+        self._built[name] = assistant
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.names)
@@ -145,6 +156,7 @@ class Application(Parts):
     embedder: Embedder | None = None
     agent_prompt: str = "agent"
     closing: AsyncExitStack = field(default_factory=AsyncExitStack)
+    _stamps: dict[str, object] = field(default_factory=dict)
 
     @cached_property
     def chat_model(self) -> ChatModel | None:
@@ -266,6 +278,11 @@ class Application(Parts):
     def phrases(self) -> JudgePhrases:
         """The phrases of the built-in judges."""
         return JudgePhrases.load(self.settings.config_folder / "judges" / "phrases.yaml")
+
+    @cached_property
+    def human_claims(self) -> HumanClaims:
+        """The words with which a reply would claim to be a human being."""
+        return HumanClaims.load(self.settings.config_folder / "judges" / "human.yaml")
 
     @cached_property
     def tone_head(self) -> ToneHead:
@@ -396,12 +413,49 @@ class Application(Parts):
     def assistant(self, name: str) -> Assistant:
         """One assistant with its knowledge base, search and teams; in other languages it is built when one is used."""
         settings = self.assistant_settings(name)
-        knowledge = KnowledgeBase.load(settings.knowledge_base)
+        knowledge = self._in_date(KnowledgeBase.load(settings.knowledge_base))
         guide = self.guide(knowledge)
         texts = self.settings.config_folder / "texts"
         others = tuple(one for one in knowledge.languages[1:] if (texts / f"{one}.yaml").is_file())
         spoken = BuiltOnce(build=partial(self._speaking, settings, guide), names=others)
         return replace(self._speaking(settings, guide, settings.texts), others=spoken)
+
+    def _in_date(self, knowledge: KnowledgeBase) -> KnowledgeBase:
+        """A knowledge base without what is past its review date, where the operator wants that; raises ConfigurationError."""
+        wanted = self.settings.sources
+        if not wanted.hide_overdue:
+            return knowledge
+        today = datetime.now(UTC).date()
+        signed = {name: SignOff.read(one.reviewed) for name, one in knowledge.sources.items()}
+        gone = [name for name, one in signed.items() if one is not None and one.overdue(today, wanted.review_days)]
+        if len(gone) == len(knowledge.sources):
+            raise ConfigurationError(
+                "Every source is past its review date.",
+                file=knowledge.folder,
+                key="sources.hide_overdue",
+                remedy="Have the sources reviewed, or set it to false.",
+            )
+        return knowledge.without(gone) if gone else knowledge
+
+    async def refresh(self, name: str) -> None:
+        """Read an assistant's sources anew, beside whoever is being answered; what is faulty now leaves it as it was."""
+        assistants = self.engine.assistants
+        if not isinstance(assistants, BuiltOnce) or name not in assistants.names:
+            return
+        try:
+            assistants.put(name, await asyncio.to_thread(self.assistant, name))
+        except (CafiError, OSError) as error:
+            _log.error("the sources of %r are faulty and stay as they were: %s", name, error)
+
+    async def refresh_changed(self) -> None:
+        """The same for all assistants whose files have changed since the last time."""
+        for name in self.settings.assistants:
+            folder = self.assistant_settings(name).knowledge_base
+            day = datetime.now(UTC).date() if self.settings.sources.hide_overdue else None
+            stamp = (day, await asyncio.to_thread(stamp_of, folder))
+            if self._stamps.setdefault(name, stamp) != stamp:
+                self._stamps[name] = stamp
+                await self.refresh(name)
 
     def _speaking(self, settings: AssistantSettings, guide: Guide, language: str) -> Assistant:
         """An assistant in one language."""
@@ -432,6 +486,7 @@ class Application(Parts):
             texts=texts,
             teams=teams,
             embedded=self.embedded(knowledge),
+            human=self.human_claims,
             private=private_sentences(*(rule.statement for rule in rules.rules), *self._instructions()),
         )
 

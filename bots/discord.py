@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from adapters.conversation.chat import Chat
 from adapters.conversation.privacy import Platform
 from adapters.conversation.state import ChatState
+from adapters.delivery.inbox import OwnedInbox
 from adapters.moderation.audit import AuditLog
 from adapters.moderation.moderation import Moderation
 from adapters.moderation.policy import Admission, Mode
@@ -47,6 +48,7 @@ def discord_bot(chats: Chats, gate: Gate | None = None, moderation: Moderation |
     pages = replace(
         chats.pages(Platform(id="discord", name="Discord")),
         facts=facts,
+        protocol=replace(chats.protocol, facts=replace(chats.protocol.facts, crisis_notes=bool(notice))),
         moderators=None if moderation is None else moderation.notices,
     )
     turns = chats.turns(pages)
@@ -56,8 +58,12 @@ def discord_bot(chats: Chats, gate: Gate | None = None, moderation: Moderation |
         erase=people.forget,
         moderator=None if moderation is None else moderation.over(turns),
     )
+    token = "" if settings.token is None else settings.token.get_secret_value()
+    mine = chats.ownership(_number(chats, token), "answers on Discord")
     return DiscordBot(
-        token="" if settings.token is None else settings.token.get_secret_value(),
+        token=token,
+        ownership=mine,
+        inbox=OwnedInbox(store=store, ownership=mine) if chats.shared else None,
         chat=chat,
         store=store,
         people=people,
@@ -74,6 +80,11 @@ def discord_bot(chats: Chats, gate: Gate | None = None, moderation: Moderation |
         slow_after=limits.slow_after_seconds,
         options={} if settings.application_id is None else {"application_id": settings.application_id},
     )
+
+
+def _number(chats: Chats, token: str) -> int:
+    """The account's, for whoever has the secret."""
+    return int.from_bytes(chats.keyring.current.keyed("gateway", token.encode())[:8], signed=True)
 
 
 @contextmanager
@@ -178,6 +189,7 @@ def moderated_bot(chats: Chats) -> DiscordBot:
     gate = moderation_gate(chats)
     bot = discord_bot(chats, gate, gate.moderation)
     gate.over(bot.dispatch)
+    bot.begun, bot.ended = gate.moderation.status_store.load, gate.aclose
     chats.application.closing.push_async_callback(gate.aclose)
     return bot
 

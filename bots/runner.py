@@ -14,6 +14,7 @@ from bots.compose import Application
 from bots.logs import set_up_log
 from bots.model_servers import unused_servers
 from bots.process import privately, settle, without_core_dumps
+from bots.signs_of_life import signs_of_life
 from engine import ConfigurationError, StorageError
 
 TIDY_SECONDS = 60.0
@@ -78,7 +79,8 @@ def begun(chats: Chats) -> list[Bot]:
             key="web.enabled",
             remedy="Switch the web page on, or set a platform's token.",
         )
-    return bots
+    watched = signs_of_life(settings.health, lambda: True)
+    return bots if watched is None else [*bots, watched]
 
 
 def endpoint(chats: Chats) -> Bot:
@@ -137,6 +139,9 @@ async def _upkeep(bots: Sequence[Bot], chats: Chats) -> None:
             rounds += 1
             for bot in bots:
                 bot.sweep()
+            await chats.watch.look()
+            if chats.application.settings.sources.editing or chats.application.settings.sources.hide_overdue:
+                await chats.application.refresh_changed()
             if rounds % SWEEP_EVERY == 0:
                 await _attempt(chats.sweep)
             await _attempt(chats.database.tidy)

@@ -17,7 +17,9 @@ from pydantic_settings import (
     SettingsError,
 )
 
+from adapters.alerts.settings import AlertSettings
 from adapters.api_adapter.settings import ApiSettings
+from adapters.editorial.settings import SourceSettings
 from adapters.web_adapter.settings import WebSettings
 from bots.paths import data_root
 from engine import Budget, ConfigurationError, ModelSettings, Strict, line_of, parse_yaml, read_text
@@ -80,6 +82,27 @@ class SessionSettings(Strict):
     slow_after_seconds: float = Field(
         default=8.0, gt=0, description="after so long a chat is told that it takes longer"
     )
+    quoted_after_seconds: float = Field(
+        default=60.0,
+        gt=0,
+        description="with `queue: workers`: what has waited so long for a worker is answered by quotation, without a model",
+    )
+    crowded_after_seconds: float = Field(
+        default=300.0,
+        gt=0,
+        description=(
+            "with `queue: workers`: while the oldest message waits so long for a worker, nothing new is taken, and people "
+            "are asked to write again later; words of danger are answered with the contacts"
+        ),
+    )
+
+    @model_validator(mode="after")
+    def _quoted_first(self) -> SessionSettings:
+        if self.crowded_after_seconds < self.quoted_after_seconds:
+            raise ValueError(
+                "crowded_after_seconds is below quoted_after_seconds: quoting comes first, asking to wait after"
+            )
+        return self
 
 
 class SpendingSettings(Strict):
@@ -105,6 +128,11 @@ class SpendingSettings(Strict):
             "turns with a model; further ones wait in the order they came, and are told after "
             "`sessions.slow_after_seconds`. The crisis referral needs no place"
         ),
+    )
+    turns_of_all: int | None = Field(
+        default=None,
+        ge=1,
+        description="with `queue: workers`: the same for all workers together, where a provider bears no more; none: no limit",
     )
 
 
@@ -246,6 +274,18 @@ class FeedbackSettings(Strict):
         return self
 
 
+class HealthSettings(Strict):
+    """Signs of life of a process, for whoever watches it: `/healthz` while it runs, `/readyz` while it works."""
+
+    host: str = Field(default="127.0.0.1", description="where they are served")
+    port: int | None = Field(
+        default=None,
+        ge=0,
+        le=65535,
+        description="and the port there; without one they are not. The page and the endpoint serve their own besides",
+    )
+
+
 class ReportSettings(Strict):
     """Reports that an answer worried or harmed somebody: counts, in the database."""
 
@@ -262,6 +302,18 @@ class ReportSettings(Strict):
         description=(
             "so many reports on one section within four weeks alarm the operator, in steps of five; fewer would tell of "
             "single people"
+        ),
+    )
+
+
+class NoticeSettings(Strict):
+    """What is said of the service beside that it is a program."""
+
+    adults_only: bool = Field(
+        default=False,
+        description=(
+            "say, in one calm line at first contact, that the service is not written for people under 18; nobody is asked "
+            "their age"
         ),
     )
 
@@ -331,8 +383,12 @@ class CafiSettings(BaseSettings):
     web: WebSettings = WebSettings()
     discord: DiscordSettings = DiscordSettings()
     api: ApiSettings = ApiSettings()
+    health: HealthSettings = HealthSettings()
     terminal: TerminalSettings = TerminalSettings()
+    notices: NoticeSettings = NoticeSettings()
     moderation: ModerationSettings = ModerationSettings()
+    sources: SourceSettings = SourceSettings()
+    alerts: AlertSettings = AlertSettings()
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(
         default="INFO", description="no level logs what people write"
     )

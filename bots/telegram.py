@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from adapters.conversation.privacy import Platform
-from adapters.storage.ownership import AdvisoryOwnership, Ownership, Undisputed
 from bots.chats import Chats
 from engine import ConfigurationError
 
@@ -61,21 +60,15 @@ def telegram(chats: Chats) -> TelegramBot:
         chat=chats.chat(Platform(id="telegram", name="Telegram")),
         store=chats.store,
         inbox=chats.queue,
-        ownership=lambda number: ownership(chats, number),
+        ownership=lambda number: chats.ownership(number, "asks for this bot's updates"),
         limits=chats.limits(),
+        crowded_after=chats.crowded_after,
         deliveries=settings.deliveries,
         slow_after=chats.application.settings.sessions.slow_after_seconds,
         webhook_url=settings.webhook_url,
         webhook_path=urlsplit(settings.webhook_url).path or "/",
         webhook_secret="" if settings.webhook_secret is None else settings.webhook_secret.get_secret_value(),
     )
-
-
-def ownership(chats: Chats, number: int) -> Ownership:
-    """Who of several receivers asks for a bot's updates."""
-    if not chats.shared:
-        return Undisputed()
-    return AdvisoryOwnership(database=chats.database, number=number, what="asks for this bot's updates")
 
 
 def telegram_account(settings: TelegramSettings) -> ExtBot[Any]:

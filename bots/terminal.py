@@ -13,12 +13,14 @@ from contextlib import suppress
 from adapters.console_adapter.adapter import ConsoleChat, Terminal, erase_nothing
 from adapters.console_adapter.texts import load_console_texts
 from adapters.conversation.chat import Chat
+from adapters.conversation.notices import Notices
 from adapters.conversation.pages import Pages
 from adapters.conversation.privacy import Platform, PrivacyFacts
 from adapters.conversation.texts import load_languages
 from adapters.conversation.turns import Turns
 from bots.compose import Application
 from bots.process import settle
+from bots.protocol import published_protocol
 from bots.reports import reports_beside
 
 PROMPT = "\nyou> "
@@ -60,9 +62,10 @@ async def _in_daemon_thread(read: Callable[[], str]) -> str:
 def terminal_chat(application: Application) -> Chat:
     """A chat that nothing is stored of: who sits at a terminal has started it, and agrees only where that is configured."""
     settings, reports = application.settings, reports_beside(application)
+    languages = load_languages(settings.config_folder / "chat", settings.crisis.language)
     pages = Pages(
         engine=application.engine,
-        languages=load_languages(settings.config_folder / "chat", settings.crisis.language),
+        languages=languages,
         platform=Platform(id="console", name="Terminal", carrier="terminal"),
         facts=PrivacyFacts(
             provider=application.provider,
@@ -72,6 +75,8 @@ def terminal_chat(application: Application) -> Chat:
             reports=reports is not None,
         ),
         people=application.people,
+        notices=Notices(adults_only=settings.notices.adults_only),
+        protocol=published_protocol(application, languages),
     )
     turns = Turns(pages=pages, places=application.places, reports=reports)
     return Chat(pages=pages, turns=turns, erase=erase_nothing, asks_consent=settings.terminal.consent)

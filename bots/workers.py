@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ from adapters.storage.postgresql import server_parameters
 from adapters.storage.schema_version import Migrated, newest, schema
 from bots.chats import Chats
 from bots.secret_file import secret_file
+from bots.signs_of_life import signs_of_life
 from engine import ConfigurationError
 
 if TYPE_CHECKING:
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
     from bots.runner import Bot
     from bots.settings import CafiSettings
 
-PLATFORM, _KEY = "telegram", "inbox key"
+PLATFORMS, _KEY = ("telegram", "web"), "inbox key"
 _MIGRATE = "Stop all workers and receivers, then: cafi migrate"
 _COPY = "cafi migrate makes it, once; on another machine, copy it from there."
 
@@ -62,19 +64,12 @@ def require_queue(settings: CafiSettings) -> None:
 
 def refuse_others(settings: CafiSettings) -> None:
     """Raises ConfigurationError for what does not work beside workers yet."""
-    both = {
-        "web.enabled": settings.web.enabled,
-        "discord.token": settings.discord.token is not None,
-        "feedback.sinks": "webhook" in settings.feedback.sinks,
-    }
-    for key, asked in both.items():
-        if asked:
-            raise ConfigurationError(
-                "With queue: workers only Telegram is served; the web page, Discord and the webhook of feedback need a "
-                "process of their own.",
-                key=key,
-                remedy="Switch it off here, or run it with queue: process and a database of its own.",
-            )
+    if "webhook" in settings.feedback.sinks:
+        raise ConfigurationError(
+            "The webhook of feedback needs a process of its own, not queue: workers.",
+            key="feedback.sinks",
+            remedy="Leave webhook out here: the sink database keeps the counts.",
+        )
 
 
 async def prepare(chats: Chats) -> Migrated:
@@ -93,7 +88,7 @@ async def prepare(chats: Chats) -> Migrated:
 
 async def _enqueue_left(chats: Chats, queue: JobQueue) -> None:
     """What waits without a job: it was taken by a process that meant to answer it itself."""
-    found, _ = await chats.store.unanswered(PLATFORM)
+    found = [one for platform in PLATFORMS for one in (await chats.store.unanswered(platform))[0]]
 
     def work(connection: Connection) -> None:
         rows = text("SELECT (args ->> 'row')::bigint FROM procrastinate_jobs WHERE status IN ('todo', 'doing')")
@@ -143,33 +138,56 @@ def worker(chats: Chats) -> list[Bot]:
     """A worker for every platform that workers answer on; raises ConfigurationError."""
     queue = queue_of(chats)
     from adapters.delivery.worker import JobWorker
-    from bots.telegram import telegram
 
-    bot = telegram(chats)
+    settings, dispatches = chats.application.settings, {}
+    bot = None
+    if settings.telegram.token is not None:
+        from bots.telegram import telegram
+
+        bot = telegram(chats)
+        dispatches["telegram"] = bot.dispatch
+    if settings.web.enabled:
+        from bots.web import web_answers
+
+        dispatches["web"] = web_answers(chats, queue)
+    if not dispatches:
+        raise ConfigurationError(
+            "Nothing is configured to answer.",
+            key="telegram.token",
+            remedy="Set what the receivers have: a platform's token, or web.enabled.",
+        )
     jobs = JobWorker(
         queue=queue,
-        dispatches={PLATFORM: bot.dispatch},
+        dispatches=dispatches,
         parameters=server_parameters(chats.database.engine),
         # Half of them for what needs no model: help in danger must not wait for turns that do.
-        at_once=2 * chats.application.settings.spending.turns_at_once,
+        at_once=2 * settings.spending.turns_at_once,
+        quoted_after=None if chats.application.provider is None else settings.sessions.quoted_after_seconds,
     )
-    return [AnsweringBot(bot=bot, jobs=jobs)]
+    answering: list[Bot] = [AnsweringBot(bot=bot, jobs=jobs)]
+    watched = signs_of_life(settings.health, lambda: jobs.connected)
+    return answering if watched is None else [*answering, watched]
 
 
 @dataclass(kw_only=True)
 class AnsweringBot:
-    """Telegram's side of a worker: reached first, let go of last."""
+    """A worker's platforms: Telegram, where it is one of them, is reached first and let go of last."""
 
-    bot: TelegramBot
     jobs: JobWorker
+    bot: TelegramBot | None = None
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def run(self) -> None:
         """Answer until it is told to stop; turns that run then come to their end. Raises ConfigurationError."""
-        self.bot.stopping = self.jobs.stopping = self.stopping
-        async with self.bot.answering() as reached:
-            if reached:
-                await self.jobs.run()
+        self.jobs.stopping = self.stopping
+        async with AsyncExitStack() as stack:
+            for dispatch in self.jobs.dispatches.values():
+                stack.push_async_callback(dispatch.aclose)
+            if self.bot is not None:
+                self.bot.stopping = self.stopping
+                if not await stack.enter_async_context(self.bot.answering()):
+                    return
+            await self.jobs.run()
 
     def sweep(self) -> None:
         """Forget in memory what has expired."""

@@ -80,7 +80,8 @@ if TYPE_CHECKING:
     from engine.knowledge.reference import Reference
     from engine.knowledge.section import Audience, Section, Stretch, stretches
     from engine.knowledge.sheet import Sheet, sheet_of
-    from engine.knowledge.source import Passage, Source, assemble, plain_source
+    from engine.knowledge.sign_off import UNSIGNED, SignOff, reviewed_on
+    from engine.knowledge.source import Passage, Source, assemble, plain_source, read_source
     from engine.knowledge.translations import FOLDER as TRANSLATIONS
     from engine.knowledge.translations import WHOLE as WHOLE_TRANSLATION
     from engine.knowledge.translations import Translation, danger_hash, read_translation, read_translations
@@ -91,6 +92,7 @@ if TYPE_CHECKING:
     from engine.language.detection import identifier as language_identifier
     from engine.language.features import Features
     from engine.language.heads import FORMAT, Description, Head, LinearHeads
+    from engine.language.human_claims import HumanClaims
     from engine.language.letters import words as head_words
     from engine.language.phrases import Floor
     from engine.language.spelling import ordinary_words
@@ -241,6 +243,7 @@ __all__ = [
     "STOP_WORDS",
     "TONE",
     "TRANSLATIONS",
+    "UNSIGNED",
     "UNSUPPORTED_CLAIMS",
     "URGENCY_EARLIER",
     "URGENCY_GIVEN",
@@ -304,6 +307,7 @@ __all__ = [
     "Help",
     "Hit",
     "HowFast",
+    "HumanClaims",
     "Interval",
     "Judge",
     "JudgePhrases",
@@ -381,6 +385,7 @@ __all__ = [
     "Service",
     "ServiceAnswers",
     "Sheet",
+    "SignOff",
     "Source",
     "Stage",
     "StageRecord",
@@ -447,12 +452,14 @@ __all__ = [
     "read_lay_questions",
     "read_manifest",
     "read_reply",
+    "read_source",
     "read_text",
     "read_translation",
     "read_translations",
     "read_yaml",
     "referral_faults",
     "referral_warnings",
+    "reviewed_on",
     "said_before",
     "scan_edition",
     "scan_knowledge",

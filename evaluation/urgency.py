@@ -111,6 +111,25 @@ def chosen_layers(named: str) -> frozenset[str] | None:
     return chosen
 
 
+async def assess_all(
+    messages: Sequence[LabelledMessage],
+    assess: Assess,
+    progress: Callable[[], None] = lambda: None,
+    *,
+    parallel: int = 8,
+) -> list[tuple[Urgency, Help]]:
+    """What is found in each message, and what of help people see with it."""
+    gate = asyncio.Semaphore(parallel)
+
+    async def assessed(one: LabelledMessage) -> tuple[Urgency, Help]:
+        async with gate:
+            found = await assess(one.message, one.earlier)
+            progress()
+            return found
+
+    return list(await asyncio.gather(*(assessed(one) for one in messages)))
+
+
 async def measure(
     messages: Sequence[LabelledMessage],
     assess: Assess,
@@ -123,15 +142,7 @@ async def measure(
     Replaced: the referral stands in place of the answer, whole or as one line. Asked: the check question. Referral shown:
     either of these, or the line of contacts.
     """
-    gate = asyncio.Semaphore(parallel)
-
-    async def assessed(one: LabelledMessage) -> tuple[Urgency, Help]:
-        async with gate:
-            found = await assess(one.message, one.earlier)
-            progress()
-            return found
-
-    seen = await asyncio.gather(*(assessed(one) for one in messages))
+    seen = await assess_all(messages, assess, progress, parallel=parallel)
     judged = [(one, due) for one, (_, due) in zip(messages, seen, strict=True)]
     return {
         "n": len(judged),

@@ -13,6 +13,7 @@ from engine import (
     DANGERS_FILE,
     TRANSLATIONS,
     KnowledgeBase,
+    Source,
     danger_hash,
     read_text,
     read_translation,
@@ -33,7 +34,7 @@ def renew(base: KnowledgeBase, language: str, ids: Iterable[str] = ()) -> tuple[
         path = folder / f"{name}.md"
         if path.is_file():
             read_translation(path)
-            changed += _written(path, _stamped(read_text(path), translation_hashes(base.sources[name])))
+            changed += _written(path, stamped(read_text(path), base.sources[name]))
     table = folder / DANGERS_FILE
     if not chosen and table.is_file():
         hashes = {name: danger_hash(one.entry) for name, one in base.dangers.entries.items()}
@@ -41,8 +42,9 @@ def renew(base: KnowledgeBase, language: str, ids: Iterable[str] = ()) -> tuple[
     return tuple(changed)
 
 
-def _stamped(text: str, hashes: Mapping[str, str]) -> str:
+def stamped(text: str, source: Source) -> str:
     """The text of a translated source with its `of` anew, at the end of the front matter."""
+    hashes = translation_hashes(source)
     head, mark, body = text[4:].partition("\n---")
     stated = "".join(f'  {name}: "{value}"\n' for name, value in hashes.items())
     return f"---\n{_OF.sub('', head + chr(10))}of:\n{stated.rstrip()}{mark}{body}"

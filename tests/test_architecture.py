@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parent.parent
 # What only the functions of some commands import: the folder, and the modules of `bots` with those commands.
 AT_COMMAND = {
     "evaluation": ("bots/evaluating",),
-    "kb_tools": ("bots/cli/kb.py", "bots/compose.py"),
+    "kb_tools": ("bots/cli/kb.py", "bots/compose.py", "bots/editorial.py"),
     "rehearsal": ("bots/cli/rehearse.py",),
 }
 PACKAGES = ("engine", "adapters", "evaluation", "kb_tools", "rehearsal", "bots", "benchmarks", "tests")

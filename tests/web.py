@@ -125,10 +125,10 @@ class Browser:
         return self.page
 
     async def post(self, path: str, headers: Mapping[str, str] | None = None, **fields: str) -> httpx.Response:
-        """Send a form that is on the screen."""
-        self.page = await self.client.post(
-            self.base + path, data={"form": self.token, **fields}, headers=dict(headers or {})
-        )
+        """Send a form that is on the screen; on an operator's page it carries the token of the sign-in too."""
+        own = re.search(r'name="own" value="([^"]*)"', self.text)
+        hidden = {"form": self.token} | ({} if own is None else {"own": own[1]})
+        self.page = await self.client.post(self.base + path, data={**hidden, **fields}, headers=dict(headers or {}))
         return self.page
 
     async def begin(self, language: str = "en", country: str = "") -> None:

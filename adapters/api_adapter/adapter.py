@@ -193,7 +193,7 @@ class ApiBot:
             turn = await self.engine.respond(conversation, text, built_in=quoting)
         await self.spending.add(turn.usage)
         if turn.help.replaces:
-            self.counts.add(PLATFORM)
+            self.counts.add(PLATFORM, turn.urgency.kind)
         if not form.stream:
             return JSONResponse(answers.completion(turn, form.model, assistant))
         usage = form.stream_options is not None and form.stream_options.include_usage

@@ -112,6 +112,7 @@ class Chat:
             "language": self._language,
             "privacy": pages.privacy,
             "whocanread": self._whocanread,
+            "protocol": pages.published,
             "feedback": self._feedback,
             "answer": self._answer,
             "thumb": self._thumb,
@@ -163,6 +164,10 @@ class Chat:
         """What is shown while nothing can be stored: help that is near, and the referral where it is called for."""
         state = self.start(incoming)
         return await self.turns.own_alarm(state, incoming) or self.pages.cannot_take(state)
+
+    async def crowded(self, state: ChatState, incoming: Incoming) -> Outgoing:
+        """The same while more people write than can be answered."""
+        return await self.turns.own_alarm(state, incoming) or self.pages.crowded(state)
 
     # --- What is neither a page nor a turn --------------------------------------------------------------------------
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from adapters.conversation.incoming import Incoming
+from adapters.conversation.notices import Notice
 from adapters.conversation.outgoing import Button, Outgoing, Outgoings, Rows
 from adapters.conversation.pages import Pages
 from adapters.conversation.state import ChatState
@@ -13,7 +14,7 @@ from adapters.conversation.turns import Turns
 from engine import Danger, UrgencyLevel
 
 WITHOUT = frozenset(
-    {"start", "help", "crisis", "people", "country", "language", "privacy", "whocanread", "forget", "stop"}
+    {"start", "help", "crisis", "people", "country", "language", "privacy", "whocanread", "protocol", "forget", "stop"}
     | {"consent", "decline"}
 )
 """What everybody may do before they have agreed."""
@@ -64,13 +65,15 @@ class Consent:
         else:
             said = self.pages.texts(state)
             text = f"{self._about(state, said)}\n\n{self.pages.what_it_can(state)}"
-            yield Outgoing(text=text, private=True, state=state)
+            yield Outgoing(text=text, private=True, state=self.pages.noticed(state, Notice.FIRST))
             return
         async for outgoing in shown:
             yield outgoing
 
     async def given(self, state: ChatState, incoming: Incoming) -> Outgoings:
         """Somebody agrees: once, and where nobody else reads it, the question where they are; then on with theirs."""
+        if state.noticed is None:  # the platform has shown them the words above its own button
+            state = self.pages.noticed(state, Notice.FIRST)
         if not _to_oneself(incoming) or state.country is not None:
             async for outgoing in self._begun(state, incoming):
                 yield outgoing
@@ -136,7 +139,8 @@ class Consent:
         if self.pages.platform.carrier == "platform":
             parts.append(said.not_end_to_end.format(platform=self.pages.platform.name))
         parts.append(said.ask_consent)
-        return Outgoing(text="\n\n".join(parts), buttons=self.buttons(said), private=True, state=state)
+        told = self.pages.noticed(state, Notice.FIRST)
+        return Outgoing(text="\n\n".join(parts), buttons=self.buttons(said), private=True, state=told)
 
     def buttons(self, said: ChatTexts) -> Rows:
         """Yes, no, and what one may want to know first."""
@@ -151,7 +155,8 @@ class Consent:
         settings = self.pages.assistant(state).settings
         emergency = self.pages.emergency(state)
         condition = said.conditions.get(settings.condition, settings.condition)
-        return said.welcome.format(name=settings.name, condition=condition, emergency=emergency)
+        welcome = said.welcome.format(name=settings.name, condition=condition, emergency=emergency)
+        return f"{welcome}\n{said.notices.adults}" if self.pages.notices.adults_only else welcome
 
 
 def _to_oneself(incoming: Incoming) -> bool:

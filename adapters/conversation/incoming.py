@@ -19,7 +19,8 @@ class Incoming:
     `command`: one of `texts.COMMANDS` or a button's own; `text` is then what follows it. `about`: the number of the
     answer a button stands under. `private`: nobody else reads this place. `seen`: others there can read what was asked
     and by whom. `wordless`: something that holds no words, such as a picture. `edited`: an earlier message, changed.
-    `at`: seconds since 1970. `number`: the platform's own of what it brought, the same where it brings it again.
+    `at`: seconds since 1970. `rushed`: so many people wait that it is answered without a language model. `number`: the
+    platform's own of what it brought, the same where it brings it again.
     """
 
     identity: ChatIdentity
@@ -33,6 +34,7 @@ class Incoming:
     wordless: bool = False
     edited: bool = False
     late: bool = False
+    rushed: bool = False
     at: float = 0.0
     number: int | None = None
 
@@ -51,6 +53,10 @@ class Incoming:
     def after_an_absence(self) -> Incoming:
         """The same, marked as answered later than a person would expect."""
         return replace(self, late=True)
+
+    def in_a_rush(self) -> Incoming:
+        """The same, to be answered without a language model."""
+        return replace(self, rushed=True)
 
 
 def _shallow(one: Incoming | ChatIdentity) -> dict[str, object]:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from adapters.conversation.incoming import Incoming
+from adapters.conversation.notices import Notice, Notices
 from adapters.conversation.origin import origin
 from adapters.conversation.outgoing import Button, Outgoing, Outgoings, Rows
 from adapters.conversation.privacy import ModeratorNotices, Platform, PrivacyFacts, what_is_kept, who_can_read
+from adapters.conversation.protocol import ProtocolSection, PublishedProtocol
 from adapters.conversation.state import Answered, ChatState
 from adapters.conversation.texts import ChatTexts, Languages
 from adapters.conversation.topics import Topics
 from adapters.people.cards import ServiceCard, people_text, service_cards
 from adapters.people.services import NOBODY, OwnPeople
-from engine import Assistant, Engine, Referral, Referrals, Role
+from adapters.weeks import today
+from engine import Assistant, Engine, Referral, Referrals, Role, SignOff, Source, Turn
 
 COUNTRIES_A_PAGE = 20
 """With the two buttons below them they are no more than Discord shows."""
@@ -24,11 +27,19 @@ RATHER_NOT = "none"
 PAUSED_BY_MODERATORS = frozenset({"discord"})
 
 
+def is_overdue(source: Source, days: int) -> bool:
+    """Whether a source was signed off, and that counts no longer."""
+    signed = SignOff.read(source.reviewed)
+    return signed is not None and signed.overdue(today(), days)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Pages:
     """Everything that can be looked at. Each page leaves the conversation as it is.
 
     `moderators`: what is told of moderators who may read along at the moment. `people`: who answers for the bot.
+    `notices`: when it is told that this is a program. `protocol`: how danger is recognised here, None where nothing is
+    published. `review_days`: how long a source's review counts; None where nothing is said of it.
     """
 
     engine: Engine
@@ -37,6 +48,17 @@ class Pages:
     facts: PrivacyFacts
     moderators: ModeratorNotices | None = None
     people: OwnPeople = NOBODY
+    notices: Notices = field(default_factory=Notices)
+    protocol: PublishedProtocol | None = None
+    review_days: int | None = None
+
+    def review_due(self, turn: Turn) -> bool:
+        """Whether an answer comes from a source that is past its review date."""
+        assistant = self.engine.assistants.get(turn.conversation.assistant)
+        if self.review_days is None or assistant is None or not turn.reply.citations:
+            return False
+        cited = assistant.speaking(turn.language).knowledge.pick(turn.reply.citations)
+        return any(is_overdue(one, self.review_days) for one in cited)
 
     @property
     def browsed(self) -> Topics:
@@ -68,6 +90,10 @@ class Pages:
         """The emergency contact inside a sentence."""
         return self.referral(state).emergency()
 
+    def noticed(self, state: ChatState, notice: Notice) -> ChatState:
+        """The chat after it was told that it is with a program."""
+        return self.notices.shown(state, notice, self.languages)
+
     # --- Out of the ordinary ----------------------------------------------------------------------------------------
 
     def refuse(self, state: ChatState) -> Outgoing:
@@ -77,6 +103,10 @@ class Pages:
     def cannot_take(self, state: ChatState) -> Outgoing:
         """What is shown while nothing can be stored."""
         return Outgoing(text=self.texts(state).cannot_take.format(emergency=self.emergency(state)), private=True)
+
+    def crowded(self, state: ChatState) -> Outgoing:
+        """What is shown while more people write than can be answered."""
+        return Outgoing(text=self.texts(state).crowded.format(emergency=self.emergency(state)), private=True)
 
     def sorry(self, state: ChatState) -> Outgoing:
         """What is shown when something failed on our side."""
@@ -263,6 +293,26 @@ class Pages:
         said = self.texts(state)
         text = who_can_read(self._facts(state), self.platform, said, private=incoming.private)
         yield Outgoing(text=text, title=said.whocanread.title, private=True, state=state)
+
+    async def published(self, state: ChatState, incoming: Incoming) -> Outgoings:
+        """The protocol of what is done about danger."""
+        if self.protocol is None:
+            yield Outgoing(text=self.texts(state).unknown_command, private=True, state=state)
+            return
+        parts = [self.protocol.lead(state.spoken)]
+        for one in self.protocol_sections(self.protocol, state.spoken, self.referral(state)):
+            parts.append(f"{one.heading}\n{one.listed}")
+        title = self.protocol.said(state.spoken).title
+        yield Outgoing(text="\n\n".join((title, *parts)), title=title, private=True, state=state)
+
+    def protocol_sections(
+        self, protocol: PublishedProtocol, language: str | None, referral: Referral
+    ) -> Sequence[ProtocolSection]:
+        """The protocol for somebody who is shown this referral's contacts, with the notices' versions in their language."""
+        spoken = language or self.languages.default
+        versions = ", ".join(self.notices.version(one, spoken, self.languages) for one in Notice)
+        country = self.referrals.names_in(language)[referral.contacts.country]
+        return protocol.sections(language, referral, country, versions)
 
     def _facts(self, state: ChatState) -> PrivacyFacts:
         if self.moderators is None:

@@ -42,7 +42,9 @@ class ChatState:
     `paused_until`: the end of a pause, in seconds since 1970, 0 for none.
     `since_asked`: answers since feedback was asked for; `asked`: the questions of feedback they were asked, each once and
     for as long as the chat lasts; `since_referral`: answers since help was shown, if ever. `told_quoting`: they know
-    that today's answers are quotations only. `taken`: the platform's numbers of the last messages.
+    that today's answers are quotations only. `noticed` and `noticed_whole`: minutes since 1970 of the last notice that this
+    is a program, and of the last whole one; `since_noticed`: answers since. `taken`: the platform's numbers of the last
+    messages.
     """
 
     conversation: Conversation
@@ -61,6 +63,9 @@ class ChatState:
     declined: int = 0
     reported: tuple[str, ...] = ()
     paused_until: float = 0.0
+    noticed: int | None = None
+    noticed_whole: int | None = None
+    since_noticed: int = 0
 
     @property
     def spoken(self) -> str | None:
@@ -101,6 +106,7 @@ class ChatState:
             since_asked=self.since_asked + 1,
             since_referral=0 if referred else since,
             declined=self.declined + 1 if turn.declined else 0,
+            since_noticed=self.since_noticed + 1,
         )
 
     def to_json(self) -> bytes:
@@ -115,6 +121,7 @@ class ChatState:
             "declined": self.declined,
             "reported": self.reported,
             "paused_until": self.paused_until,
+            **{name: getattr(self, name) for name in _NOTICED},
             **{name: getattr(self, name) for name in _PLAIN},
         }
         return json.dumps(kept, ensure_ascii=False, separators=(",", ":")).encode(errors="surrogatepass")
@@ -136,6 +143,7 @@ class ChatState:
             declined=kept.get("declined", 0),
             reported=tuple(kept.get("reported", ())),
             paused_until=kept.get("paused_until", 0.0),
+            **{name: kept[name] for name in _NOTICED if name in kept},
             **{name: kept[name] for name in _PLAIN},
         )
 
@@ -150,3 +158,4 @@ _PLAIN = (
     "since_referral",
     "told_quoting",
 )
+_NOTICED = ("noticed", "noticed_whole", "since_noticed")

@@ -27,6 +27,7 @@ COMMANDS = (
     "language",
     "privacy",
     "whocanread",
+    "protocol",
     "feedback",
     "forget",
     "stop",
@@ -50,6 +51,7 @@ _PUT_IN: Mapping[str, frozenset[str]] = {
     "too_many": frozenset({"emergency"}),
     "sorry": frozenset({"emergency"}),
     "cannot_take": frozenset({"emergency"}),
+    "crowded": frozenset({"emergency"}),
     "forgotten_chat": frozenset({"count"}),
     "forgotten_waiting": frozenset({"count"}),
     "forgotten_polls": frozenset({"count"}),
@@ -64,6 +66,7 @@ _PUT_IN: Mapping[str, frozenset[str]] = {
     "privacy.logs": frozenset({"level"}),
     "sinks.webhook": frozenset({"host"}),
     "pauses.still": frozenset({"minutes", "contacts"}),
+    "notices.again": frozenset({"emergency"}),
 }
 
 
@@ -164,6 +167,14 @@ class PauseTexts(Strict):
     resume: str
 
 
+class NoticeTexts(Strict):
+    """That this is a program, beside the welcome: one line, the whole again, and for whom it is not written."""
+
+    still: str
+    again: str
+    adults: str
+
+
 class ChatTexts(Strict):
     """All of one language. Braces name what is put in."""
 
@@ -202,8 +213,11 @@ class ChatTexts(Strict):
     edited: str
     sorry: str
     cannot_take: str
+    crowded: str
     lost: str
     quoting_today: str
+    review_due: str
+    quoting_now: str
     forgotten: str
     forgotten_chat: str
     forgotten_waiting: str
@@ -224,6 +238,7 @@ class ChatTexts(Strict):
     people: PeopleTexts
     reports: ReportTexts
     pauses: PauseTexts
+    notices: NoticeTexts
 
     @model_validator(mode="after")
     def _whole(self) -> ChatTexts:

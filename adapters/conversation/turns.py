@@ -5,7 +5,6 @@ All platforms and commands go through `Turns`; nothing else asks the engine for 
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field, replace
@@ -15,6 +14,7 @@ from typing import TypeAlias
 from adapters.conversation.daily_budget import DailyBudget
 from adapters.conversation.feedback_port import FeedbackPort, Poll, ReportPort
 from adapters.conversation.incoming import Incoming
+from adapters.conversation.notices import Notice
 from adapters.conversation.outgoing import Button, Outgoing, Outgoings, Picture, Rows, only
 from adapters.conversation.pages import Pages
 from adapters.conversation.reader import Reader
@@ -22,12 +22,18 @@ from adapters.conversation.reports import report_button
 from adapters.conversation.state import ChatState
 from adapters.conversation.texts import ChatTexts
 from adapters.conversation.topics import NAMING, TappedQuestion, section_button
+from adapters.storage.unanswered_counts import UnansweredCounts
 from adapters.storage.urgent_counts import UrgentCounts
 from engine import Basis, DangerAnswer, Help, Medium, Outcome, Referral, Turn, Urgency, UrgencyLevel, Wish
 
 DECLINED_BEFORE_PEOPLE = 2
 """So many answers in a row that were none, and the operator's people are offered."""
+PERSON = "person"
+"""The subject of questions whether a person answers: `config/service`."""
 WISHES = {"simpler": Wish.SIMPLER, "shorter": Wish.SHORTER, "example": Wish.EXAMPLE, "more": Wish.MORE}
+
+LEAST_WORDS = 3
+"""Of a question that nothing was found on: fewer are a greeting, or thanks."""
 
 Ask: TypeAlias = Callable[[bool], Awaitable[Turn]]
 """Asks the engine for a turn; with True, of the built-in agents alone."""
@@ -37,17 +43,18 @@ Ask: TypeAlias = Callable[[bool], Awaitable[Turn]]
 class Turns:
     """Answers. At the day's limit of spending, by quotation.
 
-    `counts` holds no more than weeks and platforms; `reader` reads what people write, for all platforms; `places` are
-    those of turns with a language model, given in the order of asking, None for no bound; `reports`: where it is counted
-    what worried or harmed somebody.
+    `counts` holds no more than weeks and platforms, `unanswered` no more than weeks and topics of ours; `reader` reads what
+    people write, for all platforms; `places` are those of turns with a language model, given in the order of asking, None
+    for no bound; `reports`: where it is counted what worried or harmed somebody.
     """
 
     pages: Pages
     spending: DailyBudget = field(default_factory=DailyBudget)
     feedback: FeedbackPort | None = None
     counts: UrgentCounts = field(default_factory=UrgentCounts)
+    unanswered: UnansweredCounts = field(default_factory=UnansweredCounts)
     reader: Reader = field(default_factory=Reader)
-    places: asyncio.Semaphore | None = None
+    places: AbstractAsyncContextManager[object] | None = None
     reports: ReportPort | None = None
 
     # --- The engine -------------------------------------------------------------------------------------------------
@@ -64,8 +71,8 @@ class Turns:
         found = await self.reader.read_soon(self.pages.engine.assess_now, state.conversation, message)
         if found is not None and found.level is not UrgencyLevel.URGENT:
             return None
-        self.counts.add(self.pages.platform.id)
         found = found or Urgency()
+        self.counts.add(self.pages.platform.id, found.kind)
         text = self.pages.referral(state, message).full(kind=found.kind, third_person=found.another)
         return Outgoing(text=text, referral=True, private=True)
 
@@ -99,6 +106,9 @@ class Turns:
                 live=live,
                 referral=self.pages.referral(state, message),
             )
+        if wish is Wish.ANSWER and found_nothing(turn, message):
+            topics = self.pages.engine.stakes.topics(message)
+            self.unanswered.add(turn.conversation.assistant, topics[0] if topics else "")
         return self._counted(turn)
 
     async def tapped(self, state: ChatState, question: TappedQuestion, live: Callable[[str, str], str]) -> Turn:
@@ -127,7 +137,7 @@ class Turns:
 
     def _counted(self, turn: Turn) -> Turn:
         if turn.help.replaces:
-            self.counts.add(self.pages.platform.id)
+            self.counts.add(self.pages.platform.id, turn.urgency.kind)
         return turn
 
     # --- What people do ---------------------------------------------------------------------------------------------
@@ -184,7 +194,7 @@ class Turns:
 
     async def _turn(self, state: ChatState, incoming: Incoming, ask: Ask) -> Outgoings:
         quoting = self.spending.exhausted
-        turn = await ask(quoting)
+        turn = await ask(quoting or incoming.rushed)
         # What stands below a reply is in its language, unless the chat has chosen one.
         said = self.pages.languages.choose(state.language or turn.language)
         before, state = state, state.after(turn)
@@ -197,8 +207,12 @@ class Turns:
         told = quoting and turn.review.outcome is not Outcome.FIXED
         state = replace(state, told_quoting=quoting and (told or before.told_quoting))
         people, state = self._people_offered(state, said)
+        notice, state = self._notice(state, turn, said, incoming)
+        seen = self._seen(incoming, turn)
+        text = _with_notes(turn.reply.text, seen, said, quoting=told and not before.told_quoting)
+        text = f"{text}\n\n{said.review_due}" if self.pages.review_due(turn) else text
         answer = Outgoing(
-            text=_with_notes(turn.reply.text, incoming, said, quoting=told and not before.told_quoting) + people,
+            text=f"{notice}\n\n{text}{people}" if notice else text + people,
             pictures=tuple(_picture(one, said) for one in turn.reply.media),
             buttons=check_buttons(referral)
             if turn.help is Help.QUESTION
@@ -213,12 +227,36 @@ class Turns:
             yield answer
             yield Outgoing(poll=poll, private=True, state=state.being_asked(poll.question))
 
+    def _seen(self, incoming: Incoming, turn: Turn) -> Incoming:
+        """Nobody is told of a model that is not there, or would not have been asked."""
+        modelled = self.pages.facts.provider is not None and turn.review.outcome is not Outcome.FIXED
+        return incoming if modelled and not self.spending.exhausted else replace(incoming, rushed=False)
+
     def _people_offered(self, state: ChatState, said: ChatTexts) -> tuple[str, ChatState]:
         """After two answers in a row that were none, whom else one can ask; the counting then begins anew."""
         if state.declined < DECLINED_BEFORE_PEOPLE:
             return "", state
         offered = self.pages.people_below(state, said.people.offered)
         return f"\n\n{offered}" if offered else "", replace(state, declined=0)
+
+    def _notice(self, state: ChatState, turn: Turn, said: ChatTexts, incoming: Incoming) -> tuple[str, ChatState]:
+        """What is told of this being a program, above an answer; somebody who may be in danger is told with a later one."""
+        notices = self.pages.notices
+        if turn.service == PERSON:
+            return "", self.pages.noticed(state, Notice.ASKED)
+        if self._asks_for_it(incoming):
+            return said.notices.still, self.pages.noticed(state, Notice.ASKED)
+        if state.noticed is None:
+            return "", notices.anchored(state, whole=True)
+        due = None if turn.help is Help.QUESTION else notices.due(state)
+        if due is None:
+            return "", state
+        return notices.line(due, said, self.pages.emergency(state)), self.pages.noticed(state, due)
+
+    def _asks_for_it(self, incoming: Incoming) -> bool:
+        """Whether a message that says more asks, too, if a person answers: whatever a model answers, this is said."""
+        service = self.pages.engine.service
+        return service is not None and incoming.command in {"", "ask"} and service.named(incoming.text) == PERSON
 
     async def _poll(self, state: ChatState, incoming: Incoming, turn: Turn) -> Poll | None:
         """A question back, if this is a good moment for one."""
@@ -253,6 +291,14 @@ class Turns:
         return (*offered, *rows)
 
 
+def found_nothing(turn: Turn, message: str) -> bool:
+    """Whether nothing was found on a question; where danger was told, or in a word or two, it is not asked."""
+    if turn.is_private or turn.lost:
+        return not turn.is_private
+    asked = len(message.split()) >= LEAST_WORDS and turn.review.outcome is not Outcome.FIXED
+    return asked and turn.reply.basis is Basis.NONE and not turn.reply.citations and not turn.sources_in_context
+
+
 def offer_buttons(said: ChatTexts, turn: Turn) -> Rows:
     """A row for each question that can be tapped; where none may be meant or nothing was near, one that leads to the topics."""
     rows = [(section_button(one, turn.language),) for one in turn.offers]
@@ -278,7 +324,12 @@ def check_buttons(referral: Referral) -> Rows:
 def _with_notes(text: str, incoming: Incoming, said: ChatTexts, *, quoting: bool) -> str:
     notes = [
         note
-        for due, note in ((incoming.late, said.late), (incoming.edited, said.edited), (quoting, said.quoting_today))
+        for due, note in (
+            (incoming.late, said.late),
+            (incoming.edited, said.edited),
+            (quoting, said.quoting_today),
+            (incoming.rushed and not quoting, said.quoting_now),
+        )
         if due
     ]
     return "\n\n".join((*notes, text))

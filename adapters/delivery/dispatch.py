@@ -22,7 +22,7 @@ from adapters.conversation.incoming import Incoming
 from adapters.conversation.outgoing import Outgoing
 from adapters.conversation.state import ChatState
 from adapters.delivery.inbox import Inbox, OwnInbox
-from adapters.delivery.limits import ChatLimits
+from adapters.delivery.limits import ALWAYS, ChatLimits
 from adapters.delivery.retry import Retry
 from adapters.delivery.screen import Gone, NotNow, Part, Screen
 from adapters.delivery.store import ChatStore, Kept, Superseded, Waiting
@@ -58,7 +58,9 @@ class Dispatch:
     """Takes messages of one platform, and answers them. `slow_after`: seconds until a word that it takes longer.
 
     `ready`: waited for before a chat's line begins; a platform that is in a hurry to acknowledge is not held up by it.
-    `inbox`: where messages wait; without one, they are this process's alone.
+    `inbox`: where messages wait; without one, they are this process's alone. `apologises`: people can be told that nothing
+    can be stored; not where what they see is stored, too. `crowded_after`: seconds that the oldest message may wait for
+    somebody who answers it; beyond, people are asked to write again later, None for however long.
     """
 
     chat: Chat
@@ -71,6 +73,8 @@ class Dispatch:
     on_answer: Callable[[Outgoing], None] = lambda outgoing: None
     ready: Callable[[], Awaitable[None]] = _at_once
     inbox: Inbox | None = None
+    apologises: bool = True
+    crowded_after: float | None = None
     _lines: dict[ChatIdentity, _Line] = field(default_factory=dict)
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
     _names: Passing = field(default_factory=Passing)
@@ -104,6 +108,7 @@ class Dispatch:
         What is beyond a chat's limits is not kept; the person is told.
         """
         kept, refused = self._admitted(arrived, await self._inbox.ahead({one.identity for one in arrived}))
+        kept, late = await self._in_time(kept)
         if kept or cursor is not None:
             try:
                 stored = await self._inbox.take(kept, cursor)
@@ -116,7 +121,31 @@ class Dispatch:
                 self._enqueue(waiting)
         for one in refused:
             self._refuse(one)
-        return len(refused)
+        for one in late:
+            self._later(self._put_off(one))
+        return len(refused) + len(late)
+
+    async def _in_time(self, kept: list[Incoming]) -> tuple[list[Incoming], list[Incoming]]:
+        """What is taken, and what would wait for too long; what no limit holds back is taken."""
+        most = self.crowded_after
+        asking = [one for one in kept if one.command not in ALWAYS]
+        age = 0.0
+        if most is not None and asking:
+            with suppress(StorageError):  # taking them will say so
+                age = await self._inbox.age()
+        if most is None or age <= most:
+            return kept, []
+        return [one for one in kept if one.command in ALWAYS], asking
+
+    async def _put_off(self, incoming: Incoming) -> None:
+        """Ask somebody to write again later, once in a while; words of danger get the referral each time."""
+        kept = None
+        with suppress(StorageError):
+            kept = await self.store.load(incoming.identity)
+        state = (kept.state if kept else None) or self.chat.start(incoming)
+        outgoing = await self.chat.crowded(state, incoming)
+        if outgoing.referral or self.limits.may_tell(incoming.identity):
+            await self._shown(incoming, outgoing)
 
     def _admitted(
         self, arrived: Sequence[Incoming], elsewhere: Mapping[ChatIdentity, int]
@@ -156,7 +185,7 @@ class Dispatch:
         The crisis referral is shown for each message that calls for it, once, however often the message is tried.
         """
         this = self._names.name(incoming.identity, f"{incoming.at} {incoming.text}".encode(errors="surrogatepass"))
-        if this in self._told_trouble:
+        if not self.apologises or this in self._told_trouble:
             return
         self._told_trouble[this] = time.monotonic()
         while len(self._told_trouble) > MOST_TROUBLE:
@@ -179,6 +208,12 @@ class Dispatch:
         self._closing = self.retry.ended = True
         running = [line.worker for line in self._lines.values() if line.worker is not None]
         await _settled([*running, *self._tasks], seconds)
+
+    async def leave(self) -> None:
+        """Somebody else answers what waits: break off, and know nothing of it any more."""
+        running = [line.worker for line in self._lines.values() if line.worker is not None]
+        await _settled([*running, *self._tasks], 0.0)
+        self._lines.clear()
 
     @property
     def busy(self) -> bool:

@@ -10,8 +10,9 @@ from adapters.conversation.feedback_port import Poll
 from adapters.conversation.incoming import Incoming
 from adapters.conversation.receipt import Receipt
 from adapters.conversation.state import ChatState
-from adapters.delivery.store import ChatStore, Waiting
+from adapters.delivery.store import ChatStore, Superseded, Waiting
 from adapters.storage.identity import ChatIdentity
+from adapters.storage.ownership import Lost, Ownership
 
 
 class Inbox(Protocol):
@@ -19,6 +20,10 @@ class Inbox(Protocol):
 
     async def ahead(self, chats: Collection[ChatIdentity]) -> Mapping[ChatIdentity, int]:
         """How many messages of each chat wait elsewhere than in this process."""
+        ...
+
+    async def age(self) -> float:
+        """For how many seconds the oldest message waits that only lacks somebody who answers it."""
         ...
 
     async def take(self, arrived: Sequence[Incoming], cursor: tuple[str, int] | None) -> Sequence[Waiting]:
@@ -54,6 +59,10 @@ class OwnInbox:
         """None: all that waits is in the lines of the dispatch."""
         return {}
 
+    async def age(self) -> float:
+        """Nothing waits for anybody else."""
+        return 0.0
+
     async def take(self, arrived: Sequence[Incoming], cursor: tuple[str, int] | None) -> Sequence[Waiting]:
         """All of them are for this process."""
         return await self.store.take(arrived, cursor)
@@ -78,3 +87,25 @@ class OwnInbox:
     async def erase(self, identity: ChatIdentity) -> Receipt:
         """As `ChatStore.erase`."""
         return await self.store.erase(identity)
+
+
+@dataclass(frozen=True, kw_only=True)
+class OwnedInbox(OwnInbox):
+    """One process takes and answers at a time, and another one waits to take its place: what it has lost, it leaves alone."""
+
+    ownership: Ownership
+
+    async def take(self, arrived: Sequence[Incoming], cursor: tuple[str, int] | None) -> Sequence[Waiting]:
+        """All of them; none where somebody else takes them now, who is brought them as well."""
+        try:
+            await self.ownership.check()
+        except Lost:
+            return ()
+        return await super().take(arrived, cursor)
+
+    async def hold(self, waiting: Waiting) -> None:
+        """As long as nobody else has taken its place."""
+        try:
+            await self.ownership.check()
+        except Lost:
+            raise Superseded from None

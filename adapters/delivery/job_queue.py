@@ -9,6 +9,8 @@ row in the inbox is fenced by itself (`ChatStore.begin`).
 from __future__ import annotations
 
 import datetime
+import time
+from collections import deque
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -46,11 +48,27 @@ WITH held AS (
    FOR UPDATE
 ), done AS (
   SELECT lock, procrastinate_finish_job_v1(id, %(status)s::procrastinate_job_status, %(delete)s) FROM held
+), next AS (
+  UPDATE procrastinate_jobs SET scheduled_at = now()
+   WHERE id = (SELECT id FROM procrastinate_jobs WHERE lock = (SELECT lock FROM done) AND status = 'todo' ORDER BY id LIMIT 1)
+  RETURNING id
 )
-SELECT pg_notify('procrastinate_queue_v1#cafi', '{"type": "job_inserted", "job_id": 0}') FROM done
- WHERE EXISTS (SELECT FROM procrastinate_jobs AS next WHERE next.lock = done.lock AND next.status = 'todo')
+SELECT CASE WHEN EXISTS (SELECT FROM next)
+            THEN pg_notify('procrastinate_queue_v1#cafi', '{"type": "job_inserted", "job_id": 0}') END
+  FROM done
 """
-"""Workers are told: of a lock that is let go of, and of a job that is to be tried again, the library tells nobody."""
+"""Workers are told: of a lock that is let go of, and of a job that is to be tried again, the library tells nobody. The
+chat's next job waits for a worker from now on: what it waited for its own chat does not count as the queue's age."""
+_SINCE = "coalesce(job.scheduled_at, (SELECT min(at) FROM procrastinate_events WHERE job_id = job.id))"
+_WAITED = f"SELECT extract(epoch FROM now() - {_SINCE}) AS waited FROM procrastinate_jobs AS job WHERE id = %(job_id)s"  # noqa: S608
+_AGE = f"""
+SELECT extract(epoch FROM now() - min({_SINCE})) FROM procrastinate_jobs AS job
+ WHERE status = 'todo' AND task_name = '{TASK}' AND (scheduled_at IS NULL OR scheduled_at <= now())
+   AND NOT EXISTS (SELECT FROM procrastinate_jobs AS other WHERE other.lock = job.lock
+                      AND (other.status = 'doing' OR (other.status = 'todo' AND other.id < job.id)))
+"""  # noqa: S608 - ours
+AGE_SECONDS = 1.0
+"""For so long the queue's age counts as known."""
 _RETRY = """
 WITH held AS (
   SELECT id FROM procrastinate_jobs
@@ -90,6 +108,11 @@ class FencedJobs(JobManager):
             query=_RETRY, **_holder(job), wait=min(max(wait, datetime.timedelta()), MOST_WAIT)
         )
 
+    async def waited(self, job: Job) -> float:
+        """How many seconds a job has waited for a worker, by the server's clock; 0 for one that is not there any more."""
+        found = await self.connector.execute_query_all_async(query=_WAITED, job_id=job.id)
+        return float(found[0]["waited"] or 0.0) if found else 0.0
+
 
 def _priorities(connection: Connection, stored: Sequence[Stored]) -> list[int]:
     """Of each message's job: the lower, the more of its chat are ahead, and never above one of them, which keeps their order.
@@ -117,6 +140,7 @@ class JobQueue:
 
     store: ChatStore
     _jobs: JobManager = field(default_factory=lambda: JobManager(SyncPsycopgConnector()))
+    _age: deque[tuple[float, float]] = field(default_factory=lambda: deque(maxlen=1))
     _answering: ContextVar[Waiting | None] = field(default_factory=lambda: ContextVar("answering", default=None))
 
     async def ahead(self, chats: Collection[ChatIdentity]) -> Mapping[ChatIdentity, int]:
@@ -147,6 +171,14 @@ class JobQueue:
             # As SQLAlchemy would have said it: the border to our own errors is the database's.
             raise OperationalError("enqueue", None, error.__cause__ or error) from error
 
+    async def age(self) -> float:
+        """By the server's clock; asked once a second at most."""
+        now = time.monotonic()
+        if not self._age or now - self._age[-1][0] > AGE_SECONDS:
+            age = await self.store.database.run(lambda connection: connection.execute(text(_AGE)).scalar())
+            self._age.append((now, float(age or 0.0)))
+        return self._age[-1][1]
+
     async def left(self, platform: str) -> tuple[Sequence[Waiting], int]:
         """Nothing: the queue knows what waits."""
         return (), 0
@@ -160,6 +192,11 @@ class JobQueue:
         finally:
             self._answering.reset(token)
 
+    @property
+    def answering(self) -> Waiting | None:
+        """The message that this task answers."""
+        return self._answering.get()
+
     async def hold(self, waiting: Waiting) -> None:
         """Look whether nobody else has begun it; raises Superseded."""
         await self.store.hold(waiting)
@@ -172,4 +209,4 @@ class JobQueue:
 
     async def erase(self, identity: ChatIdentity) -> Receipt:
         """As `ChatStore.erase`; raises Superseded where the message that asks for it is somebody else's now."""
-        return await self.store.erase(identity, asked_by=self._answering.get())
+        return await self.store.erase(identity, asked_by=self.answering)

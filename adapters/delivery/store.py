@@ -13,12 +13,13 @@ from adapters.conversation.feedback_port import Poll
 from adapters.conversation.incoming import Incoming
 from adapters.conversation.receipt import Receipt
 from adapters.conversation.state import ChatState
+from adapters.storage.bells import ring
 from adapters.storage.database import Database
 from adapters.storage.erasure import Names, erase
 from adapters.storage.identity import ChatIdentity
 from adapters.storage.pseudonyms import Naming
 from adapters.storage.seal import Keyring, Seal
-from adapters.storage.tables import asked, chats, cursors, endpoint_spending, inbox, polls, secrets, spending
+from adapters.storage.tables import asked, boards, chats, cursors, endpoint_spending, inbox, polls, secrets, spending
 from adapters.storage.upsert import insert_new, upsert
 from engine import SealBroken, StaleState
 
@@ -248,6 +249,11 @@ class ChatStore:
         rows = await self.database.run(lambda connection: connection.execute(waiting).all())
         return {names[bytes(chat)]: count for chat, count in rows}
 
+    def count_waiting(self, connection: Connection, identity: ChatIdentity) -> int:
+        """How many messages of one chat wait, within a transaction."""
+        waiting = select(func.count()).where(inbox.c.chat == self._inbox_name(identity))
+        return int(connection.execute(waiting).scalar_one())
+
     # --- Chats ------------------------------------------------------------------------------------------------------
 
     async def load(self, identity: ChatIdentity) -> Kept:
@@ -391,6 +397,8 @@ class ChatStore:
             for sums in (spending, endpoint_spending):
                 connection.execute(delete(sums).where((sums.c.day < day - 1) | (sums.c.day > day)))
             connection.execute(update(secrets).where(secrets.c.day > day).values(day=day))
+            over = (boards.c.seen_hour + self.idle_hours < hour) | (boards.c.seen_hour > hour)
+            ring(connection, connection.execute(delete(boards).where(over).returning(boards.c.chat)).scalars().all())
             return connection.execute(delete(chats).where(chats.c.seen_hour + self.idle_hours < hour)).rowcount
 
         return await self.database.run(work)

@@ -12,7 +12,7 @@ import math
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import psycopg
@@ -106,14 +106,17 @@ class Signs:
 class JobWorker:
     """Answers until it is told to stop. `parameters`: of the server, as psycopg takes them. `at_once`: messages.
 
-    `dispatches`: by platform. The database may go away and come back.
+    `dispatches`: by platform. `quoted_after`: seconds that a message may wait for a worker; beyond, it is answered without
+    a model, None for however long. The database may go away and come back.
     """
 
     queue: JobQueue
     dispatches: Mapping[str, Dispatch]
     parameters: Mapping[str, Any]
     at_once: int
+    quoted_after: float | None = None
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
+    _beaten: float = -math.inf
     _signs: Signs = field(default_factory=Signs)
     _jobs: _Jobs = field(init=False)
     _app: App = field(init=False)
@@ -126,6 +129,11 @@ class JobWorker:
         # Jobs that the library gave up; and its watch over its own connections ends where nothing is periodic.
         tidied = self._app.task(name="tidy", queue=QUEUE, queueing_lock="tidy")(self._tidy)
         self._app.periodic(cron="17 * * * *")(tidied)
+
+    @property
+    def connected(self) -> bool:
+        """Whether others can see that it lives."""
+        return time.monotonic() - self._beaten < STALLED_SECONDS
 
     async def run(self) -> None:
         """Raises nothing of the queue's: it waits until the server is there again."""
@@ -181,6 +189,7 @@ class JobWorker:
             if worker.worker_id is not None:
                 try:
                     await self._jobs.update_heartbeat(worker.worker_id)
+                    self._beaten = time.monotonic()
                     self._signs.given()
                 except ConnectorException:
                     self._signs.missed()
@@ -198,6 +207,10 @@ class JobWorker:
 
     async def _answer(self, context: JobContext, row: int, platform: str) -> None:
         """The job: one message to its end. Raises whatever means that it is to be tried again."""
+        if platform not in self.dispatches:
+            _log.error("a message of a platform waits that this worker has no settings for; another one may have")
+            raise KeyError(platform)
+        late = self.quoted_after is not None and await self._jobs.waited(context.job) > self.quoted_after
         try:
             waiting = await self.queue.store.begin(row)
         except SealBroken:
@@ -207,6 +220,8 @@ class JobWorker:
             await self.queue.store.drop(row)
             return
         if waiting is not None:
+            if late:
+                waiting = replace(waiting, incoming=waiting.incoming.in_a_rush())
             with self.queue.in_hand(waiting):
                 await self.dispatches[platform].answer(waiting)
 

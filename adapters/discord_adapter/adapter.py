@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,6 +13,7 @@ import discord
 
 from adapters.conversation.chat import Chat
 from adapters.delivery.dispatch import Dispatch
+from adapters.delivery.inbox import Inbox
 from adapters.delivery.limits import ChatLimits
 from adapters.delivery.store import ChatStore
 from adapters.discord_adapter.backfill import Backfill
@@ -27,6 +29,7 @@ from adapters.discord_adapter.setup import wrong_token
 from adapters.discord_adapter.texts import DiscordLanguages
 from adapters.discord_adapter.threads import Threads
 from adapters.discord_adapter.wire import Wire
+from adapters.storage.ownership import Ownership, Undisputed
 from engine import ConfigurationError, StorageError
 
 RESTART_SECONDS = (1.0, 2.0, 5.0, 15.0, 60.0, 300.0)
@@ -36,6 +39,10 @@ GOOD_SECONDS = 600.0
 ARCHIVE_MINUTES = (60, 1440, 4320, 10080)
 """What Discord offers for how long a thread stays open."""
 _log = logging.getLogger("cafi.discord")
+
+
+async def _nothing() -> None:
+    """Nothing else."""
 
 
 class Client(discord.AutoShardedClient):
@@ -78,7 +85,10 @@ class Client(discord.AutoShardedClient):
 
 @dataclass(kw_only=True)
 class DiscordBot:
-    """Discord. `mode`: thread, reply or ephemeral; `options`: further ones of the library's client."""
+    """Discord. `mode`: thread, reply or ephemeral; `options`: further ones of the library's client.
+
+    `ownership` of the connection, where another process waits to take over; `begun` and `ended`: what else to do then.
+    """
 
     token: str
     chat: Chat
@@ -97,6 +107,10 @@ class DiscordBot:
     slow_after: float = 8.0
     restart_seconds: tuple[float, ...] = RESTART_SECONDS
     options: dict[str, Any] = field(default_factory=dict)
+    ownership: Ownership = field(default_factory=Undisputed)
+    inbox: Inbox | None = None
+    begun: Callable[[], None] = lambda: None
+    ended: Callable[[], Awaitable[None]] = _nothing
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
     dispatch: Dispatch = field(init=False)
     intake: DiscordIntake = field(init=False)
@@ -139,6 +153,7 @@ class DiscordBot:
             slow_after=self.slow_after,
             on_answer=self.moderators.shown,
             ready=self.wire.settled,
+            inbox=self.inbox,
         )
         self.intake = DiscordIntake(
             dispatch=self.dispatch,
@@ -174,31 +189,50 @@ class DiscordBot:
 
         Raises ConfigurationError for a token nobody knows, and for an intent that is not switched on.
         """
-        failures, loop = 0, asyncio.get_running_loop()
         telling = asyncio.create_task(self.moderators.run())
         try:
             while not self.stopping.is_set():
+                async with self.ownership.owned(self.stopping):
+                    await self._owning()
+        finally:
+            await self.dispatch.aclose()
+            telling.cancel()
+            await asyncio.gather(telling, return_exceptions=True)
+
+    async def _owning(self) -> None:
+        """Clients, one after the other, until it is told to stop or another process has taken over."""
+        if self.stopping.is_set():
+            return
+        self.begun()
+        self._resumed, loop = False, asyncio.get_running_loop()
+        lost, failures = asyncio.create_task(self.ownership.lost()), 0
+        try:
+            while not self.stopping.is_set() and not lost.done():
                 began = loop.time()
-                await self._live()
-                if self.stopping.is_set():
+                await self._live(lost)
+                if self.stopping.is_set() or lost.done():
                     break
                 failures = 1 if loop.time() - began > GOOD_SECONDS else failures + 1
                 pause = self.restart_seconds[min(failures, len(self.restart_seconds)) - 1]
                 with suppress(TimeoutError):
                     await asyncio.wait_for(self.stopping.wait(), pause)
         finally:
-            await self.dispatch.aclose()
-            telling.cancel()
-            await asyncio.gather(telling, return_exceptions=True)
+            if lost.done():
+                _log.warning("another process answers on Discord now")
+                self.is_ready = False
+                await self.dispatch.leave()
+                await self.ended()
+            lost.cancel()
+            await asyncio.gather(lost, return_exceptions=True)
 
-    async def _live(self) -> None:
+    async def _live(self, lost: asyncio.Task[None]) -> None:
         """One client's life. The library reconnects and resumes by itself; what ends it here is an event it cannot read."""
         client = Client(self)
         self.wire.client, self.is_ready = client, False
         living = asyncio.create_task(client.start(self.token))
         stopped = asyncio.create_task(self.stopping.wait())
         try:
-            await asyncio.wait({living, stopped}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({living, stopped, lost}, return_when=asyncio.FIRST_COMPLETED)
             if self.stopping.is_set():
                 # What is being answered is shown while the connection is still there.
                 await self.dispatch.aclose()

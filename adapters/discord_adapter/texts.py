@@ -13,7 +13,8 @@ from adapters.texts import ByLanguage, check_keys, read_texts
 from engine import Strict, check_braces
 
 COMMANDS = (
-    "ask", "topics", "source", "crisis", "people", "country", "language", "privacy", "whocanread", "feedback", "forget",
+    "ask", "topics", "source", "crisis", "people", "country", "language", "privacy", "whocanread", "protocol", "feedback",
+    "forget",
 )  # fmt: skip
 """Slash commands, in the order in which they are registered."""
 OPTIONS = {"ask": "text", "topics": "topic", "country": "country", "language": "language"}

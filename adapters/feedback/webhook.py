@@ -171,7 +171,7 @@ def retry_after(value: str | None, now: datetime) -> float:
     return max(0.0, (when.replace(tzinfo=when.tzinfo or UTC) - now).total_seconds())
 
 
-def checked_address(address: str) -> str:
+def checked_address(address: str, key: str = "feedback.webhook_url") -> str:
     """An https address, or http on this very machine; raises ConfigurationError."""
     try:
         url = httpx.URL(address)
@@ -181,8 +181,8 @@ def checked_address(address: str) -> str:
         return address
     raise ConfigurationError(
         "The address of the webhook does not begin with https:// and a host.",
-        key="feedback.webhook_url",
-        remedy="Feedback leaves this machine encrypted only; http is for 127.0.0.1 and localhost.",
+        key=key,
+        remedy="It leaves this machine encrypted only; http is for 127.0.0.1 and localhost.",
     )
 
 

@@ -1,4 +1,5 @@
-"""What moderators did: hour, action, pseudonym, kind of target, and what was posted, sealed. No member, no channel."""
+"""What moderators and the operator's people did: hour, action, pseudonym, kind of target, and, sealed, what was posted or which
+source was changed. No member of a community, no channel."""
 
 from __future__ import annotations
 
@@ -49,6 +50,22 @@ class Action(StrEnum):
     POLL = "poll"
 
 
+class StaffAction(StrEnum):
+    """What can be done in the operator's pages, beside pausing."""
+
+    SIGN_IN = "sign-in"
+    SIGN_OUT = "sign-out"
+    INVITE = "invite"
+    REMOVE_MEMBER = "remove-member"
+    PROPOSE = "propose"
+    APPROVE_CHANGE = "approve-change"
+    SIGN_OFF = "sign-off"
+    REFUSE_CHANGE = "refuse-change"
+    WITHDRAW_CHANGE = "withdraw-change"
+    RESTORE = "restore"
+    EXPORT = "export"
+
+
 class Target(StrEnum):
     """What it was done to, by kind alone."""
 
@@ -58,6 +75,8 @@ class Target(StrEnum):
     TOPIC = "topic"
     INFO_POST = "info post"
     POLL = "poll"
+    MEMBER = "member"
+    FIGURES = "figures"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -105,7 +124,7 @@ class AuditLog:
         """The same under every secret, the present one first."""
         return self.keyring.names("moderator", moderator.encode())
 
-    def note(self, action: Action, target: Target, moderator: str | None, posted: str = "") -> None:
+    def note(self, action: Action | StaffAction, target: Target, moderator: str | None, posted: str = "") -> None:
         """Take down an action of a moderator, None for nobody's; it is written by `save`."""
         who = NOBODY if moderator is None else self.pseudonym(moderator)
         hour = int(self.now() // 3600)

@@ -100,9 +100,12 @@ class Moderation:
     # --- What was done ----------------------------------------------------------------------------------------------
 
     async def done(self) -> tuple[dict[str, int], list[AuditEntry]]:
-        """Counts of the last thirty days by action, and the last ten actions. Raises StorageError."""
+        """Counts of the last thirty days by action, and the last ten actions. Raises StorageError.
+
+        What the operator's people do with sources stands in the same log, and is for operators alone.
+        """
         await self.audit.save()
-        entries = await self.audit.entries()
+        entries = [one for one in await self.audit.entries() if one.action in set(Action)]
         since = int(self.audit.now() // 3600) - STATS_HOURS
         return dict(tally(entries, since)), entries[:10]
 

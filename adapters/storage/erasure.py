@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, Table, delete
 
+from adapters.storage.bells import ring
 from adapters.storage.pseudonyms import Pseudonyms
-from adapters.storage.tables import asked, chats, inbox, polls, reviews
+from adapters.storage.tables import asked, boards, chats, inbox, polls, reviews
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -21,13 +22,14 @@ class Names:
     chat: Sequence[bytes]
     asked: Sequence[bytes]
     inbox: Sequence[bytes] = ()
+    board: Sequence[bytes] = ()
     kept: int | None = None
 
     @classmethod
     def of(cls, chat: Pseudonyms, inbox: bytes, kept: int | None = None) -> Names:
         """All names of a chat; `inbox` is the one under which its messages wait."""
         names = chat.names("chat")
-        return cls(chat=names, asked=chat.names("asked"), inbox=(inbox, *names), kept=kept)
+        return cls(chat=names, asked=chat.names("asked"), inbox=(inbox, *names), board=chat.names("board"), kept=kept)
 
 
 Eraser = Callable[[Connection, Names], int]
@@ -51,12 +53,21 @@ def _asked(connection: Connection, names: Names) -> int:
     return connection.execute(delete(asked).where(asked.c.person.in_(names.asked))).rowcount
 
 
+def _boards(connection: Connection, names: Names) -> int:
+    """After the messages: whoever answers one holds it while it is shown."""
+    gone = delete(boards).where(boards.c.chat.in_(names.board)).returning(boards.c.chat)
+    tokens = connection.execute(gone).scalars().all()
+    ring(connection, tokens)
+    return len(tokens)
+
+
 ERASERS: Mapping[str, Eraser] = {
     "chats": _by_chat(chats),
     "inbox": _inbox,
     "asked": _asked,
     "polls": _by_chat(polls),
     "reviews": _by_chat(reviews),
+    "boards": _boards,
 }
 
 

@@ -44,6 +44,10 @@ class Ownership(Protocol):
         """Raises Lost where it is not (any more)."""
         ...
 
+    async def lost(self) -> None:
+        """Wait until it is not any more."""
+        ...
+
 
 class Undisputed:
     """There is one process only."""
@@ -55,6 +59,10 @@ class Undisputed:
 
     async def check(self) -> None:
         """Always."""
+
+    async def lost(self) -> None:
+        """For ever."""
+        await asyncio.Event().wait()
 
 
 @dataclass(kw_only=True)
@@ -93,6 +101,13 @@ class AdvisoryOwnership:
             await self._ask(lambda connection: connection.execute(text("SELECT 1")).scalar())
         except SQLAlchemyError:
             raise Lost from None
+
+    async def lost(self) -> None:
+        """Looks each second."""
+        with suppress(Lost):
+            while True:
+                await self.check()
+                await asyncio.sleep(AGAIN_SECONDS)
 
     async def _taken(self) -> bool:
         try:

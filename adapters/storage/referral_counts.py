@@ -24,6 +24,7 @@ class ReferralCounts:
 
     async def save(self, counts: UrgentCounts) -> None:
         """Add what was counted since the last time. Raises StorageError; the counts are then saved the next time."""
+        await counts.monthly.save(self.database)
         unsaved = counts.take_unsaved()
 
         def work(connection: Connection) -> None:

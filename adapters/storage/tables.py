@@ -48,6 +48,17 @@ polls = Table(
     Column("sealed", LargeBinary, nullable=False, comment="its question, sealed for this poll"),
     info={"of_a_chat": True},
 )
+boards = Table(
+    "boards",
+    metadata,
+    Column(
+        "chat", LargeBinary(16), primary_key=True, comment="pseudonym for this table alone; what open pages wake up at"
+    ),
+    Column("version", Integer, nullable=False, comment="another one with every write"),
+    Column("seen_hour", Integer, nullable=False, index=True, comment="hours since 1970 of the last write"),
+    Column("sealed", LargeBinary, nullable=False, comment="what the page shows, sealed for this chat"),
+    info={"of_a_chat": True},
+)
 cursors = Table(
     "cursors",
     metadata,
@@ -92,6 +103,15 @@ referrals = Table(
     metadata,
     Column("week", Text, primary_key=True),
     Column("platform", Text, primary_key=True),
+    Column("count", Integer, nullable=False),
+    info={"of_a_chat": False},
+)
+monthly = Table(
+    "monthly",
+    metadata,
+    Column("month", Text, primary_key=True, comment="such as 2026-11"),
+    Column("subject", Text, primary_key=True, comment="referral or notice"),
+    Column("name", Text, primary_key=True, comment="what a referral was about, or a notice's version"),
     Column("count", Integer, nullable=False),
     info={"of_a_chat": False},
 )
@@ -153,5 +173,55 @@ standing = Table(
     metadata,
     Column("platform", Text, primary_key=True),
     Column("content", Text, nullable=False, comment="mode, pause and what is blocked, as JSON"),
-    info={"of_a_chat": False, "because": "it is what moderators have set for everybody"},
+    info={"of_a_chat": False, "because": "it is what moderators, or an operator, have set for everybody"},
+)
+members = Table(
+    "members",
+    metadata,
+    Column("member", LargeBinary(16), primary_key=True, comment="random"),
+    Column("role", Text, nullable=False),
+    Column("day", Integer, nullable=False, comment="days since 1970 of the first invitation"),
+    Column("sealed", LargeBinary, nullable=False, comment="name and profession, sealed under the operator's secret"),
+    info={"of_a_chat": False, "because": "it names those who work on the sources, invited by the operator"},
+)
+invitations = Table(
+    "invitations",
+    metadata,
+    Column("token", LargeBinary(32), primary_key=True, comment="hash of what the link holds"),
+    Column("member", LargeBinary(16), nullable=False),
+    Column("until", Integer, nullable=False, index=True, comment="minutes since 1970; after it the link opens nothing"),
+    info={"of_a_chat": False, "because": "it is a way in for those who work on the sources"},
+)
+sign_ins = Table(
+    "sign_ins",
+    metadata,
+    Column("token", LargeBinary(32), primary_key=True, comment="hash of what the cookie holds"),
+    Column("member", LargeBinary(16), nullable=False, comment="empty for whoever has the operator's token"),
+    Column(
+        "until", Integer, nullable=False, index=True, comment="minutes since 1970; after it the cookie opens nothing"
+    ),
+    info={"of_a_chat": False, "because": "it keeps the operator's people signed in"},
+)
+proposals = Table(
+    "proposals",
+    metadata,
+    Column("proposal", LargeBinary(16), primary_key=True, comment="random"),
+    Column("assistant", Text, nullable=False),
+    Column("language", Text, nullable=False),
+    Column("source", Text, nullable=False),
+    Column("day", Integer, nullable=False, index=True, comment="days since 1970 of the proposal"),
+    Column("state", Text, nullable=False, comment="open, approved, refused or withdrawn"),
+    Column("proposer", LargeBinary(16), nullable=False),
+    Column("decider", LargeBinary(16), comment="who approved or refused it"),
+    Column("sealed", LargeBinary, nullable=False, comment="text and reasons, sealed under the operator's secret"),
+    info={"of_a_chat": False, "because": "a text of the knowledge base; no person of a chat had a part in it"},
+)
+unanswered = Table(
+    "unanswered",
+    metadata,
+    Column("week", Text, primary_key=True, comment="ISO 8601, such as 2026-W47"),
+    Column("assistant", Text, primary_key=True),
+    Column("topic", Text, primary_key=True, comment="a topic of ours, never a word that somebody wrote"),
+    Column("count", Integer, nullable=False),
+    info={"of_a_chat": False},
 )

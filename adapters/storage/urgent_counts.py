@@ -1,4 +1,4 @@
-"""How often the referral was shown: a number a week and platform, and nothing else."""
+"""How often the referral was shown: a number a week and platform, one a month and kind, and nothing else."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from datetime import date
 
 from adapters import weeks
+from adapters.storage.monthly_counts import MonthlyCounts
+from engine import Kind
 
 HELD_BACK_UNDER = 5
 """Smaller counts are not told: in a small group they could point at somebody."""
@@ -19,15 +21,17 @@ Counted = tuple[str, str, int | None]
 class UrgentCounts:
     """Counts in memory. `today` gives the date, in UTC unless said otherwise.
 
-    `unsaved` are those that `take_unsaved` has not given to a store yet.
+    `monthly` counts them by kind. `unsaved` are those that `take_unsaved` has not given to a store yet.
     """
 
     today: Callable[[], date] = weeks.today
+    monthly: MonthlyCounts = field(default_factory=MonthlyCounts)
     _counts: Counter[tuple[str, str]] = field(default_factory=Counter)
     _unsaved: Counter[tuple[str, str]] = field(default_factory=Counter)
 
-    def add(self, platform: str) -> None:
-        """Count one referral in this week."""
+    def add(self, platform: str, kind: Kind = Kind.UNCLEAR) -> None:
+        """Count one referral in this week, and in this month by what it was about."""
+        self.monthly.add("referral", kind)
         week = weeks.week_of(self.today())
         self._counts[week, platform] += 1
         self._unsaved[week, platform] += 1

@@ -10,7 +10,7 @@ from sqlalchemy import ColumnElement, Connection, LargeBinary, Table, and_, dele
 
 from adapters.storage.database import Database
 from adapters.storage.seal import Keyring
-from adapters.storage.tables import asked, chats, polls, posts, secrets
+from adapters.storage.tables import asked, boards, chats, polls, posts, secrets
 from adapters.storage.upsert import upsert
 from engine import ConfigurationError
 
@@ -80,7 +80,7 @@ class Vault:
 
     def _used(self, connection: Connection, one: bytes, day: int | None) -> bool:
         """Whether anything may lie under a former secret; marks of being asked do not tell under which they lie."""
-        if any(_count(connection, table, one) for table in (chats, polls, posts)):
+        if any(_count(connection, table, one) for table in (chats, polls, posts, boards)):
             return True
         marks = bool(connection.execute(select(func.count()).select_from(asked)).scalar_one())
         return marks and day is not None and day + ASKED_DAYS >= self._today()
@@ -98,7 +98,7 @@ class Vault:
             if lost:
                 connection.execute(delete(asked))  # marks do not tell under which secret they lie
             connection.execute(delete(secrets).where(secrets.c.id.in_(lost)))
-            for table in (polls, posts):
+            for table in (polls, posts, boards):
                 connection.execute(delete(table).where(and_(*(~_under(table, secret.id) for secret in self.keyring))))
             return connection.execute(delete(chats).where(and_(*(~one for one in open_)))).rowcount
 

@@ -97,6 +97,7 @@ class TelegramBot:
     chat: Chat
     store: ChatStore
     limits: ChatLimits
+    crowded_after: float | None = None
     deliveries: int = 1
     slow_after: float = 8.0
     poll_seconds: int = POLL_SECONDS
@@ -114,6 +115,7 @@ class TelegramBot:
             store=self.store,
             screen=TelegramScreen(bot=self.bot),
             limits=self.limits,
+            crowded_after=self.crowded_after,
             deliveries=self.deliveries,
             slow_after=self.slow_after,
             inbox=self.inbox,

@@ -11,8 +11,7 @@ from starlette.responses import HTMLResponse, Response
 from adapters.conversation.pages import RATHER_NOT
 from adapters.conversation.receipt import receipt_lines
 from adapters.feedback.corrections import Correction, told_about
-from adapters.web_adapter.entries import source_path
-from adapters.web_adapter.screen import QUIET
+from adapters.web_adapter.entries import QUIET, source_path
 from adapters.web_adapter.website import RequestRefused, Site, Visit
 from engine import Source, StorageError
 
@@ -34,7 +33,7 @@ class OwnPages:
         """Erases everything of the chat, and says what that was."""
         await visit.form()
         state = (await self.site.store.load(visit.identity)).state
-        busy = self._is_busy(visit)
+        busy = self.site.boards.lingers(visit.identity)
         receipt = await self.site.store.erase(visit.identity)
         await self._mop_up(visit, busy=busy)
         lines = list(receipt_lines(receipt.of(state), visit.said))
@@ -46,17 +45,13 @@ class OwnPages:
         """Quick exit: the chat is erased, and the browser is sent elsewhere at once."""
         if not visit.fresh:  # whoever has no chat only leaves
             await visit.form()
-            busy = self._is_busy(visit)
+            busy = self.site.boards.lingers(visit.identity)
             with suppress(StorageError):  # the way out stays open; the chat expires by itself
                 await self.site.store.erase(visit.identity)
             await self._mop_up(visit, busy=busy)
         # No redirect: `form-action 'self'` would stop it.
         html = self.site.templates.get_template("left.html").render(exit_url=self.site.settings.exit_url)
         return _without_cookies(visit, HTMLResponse(html))
-
-    def _is_busy(self, visit: Visit) -> bool:
-        board = self.site.boards.find(visit.identity)
-        return board is not None and board.busy
 
     async def _mop_up(self, visit: Visit, *, busy: bool) -> None:
         """Take the page's memory away, and with it what an answer that is being made would still write."""
@@ -87,10 +82,9 @@ class OwnPages:
             quiet = {QUIET: 1}
             steps = [visit.incoming("language", look.language, place=quiet)]
             steps.append(visit.incoming("country", look.country or RATHER_NOT, place=quiet))
-            board = self.site.boards.get(visit.identity)
-            if not await self.site.take(board, steps):
+            if not await self.site.take(steps):
                 raise RequestRefused(429)
-            await board.calm(self.site.settings.answer_seconds)
+            await self.site.calm(visit.identity)
         back = fields.get("back", "/look")
         return visit.go(back if back in BACK - {"/look"} else "/look?saved=1")
 
@@ -103,7 +97,8 @@ class OwnPages:
             poll = await feedback.asked_for(state, visit.look.language)
         name = secrets.token_hex(16)
         if poll is not None:
-            self.site.boards.get(visit.identity).keep_poll(name, poll)
+            asked = poll
+            await self.site.boards.change(visit.identity, lambda board: board.keep_poll(name, asked))
         return visit.page(
             "feedback.html",
             title=visit.texts.feedback.heading,
@@ -126,20 +121,21 @@ class OwnPages:
     async def feedback(self, visit: Visit) -> Response:
         """The answer to it; only what is on offer is kept, and one a question: the chat's own line sees to that."""
         fields = await visit.form()
-        board, name, option = self.site.boards.find(visit.identity), fields.get("poll", ""), fields.get("option", "")
+        name, option = fields.get("poll", ""), fields.get("option", "")
+        board = await self.site.boards.known(visit.identity)
         poll = None if board is None else board.polls.get(name)
         texts = visit.texts.feedback
         said = texts.expired
-        if board is not None and poll is not None:
+        if poll is not None:
             if option in {one for one, _ in poll.options}:
                 chosen, number = f"{poll.question} {option}", poll.about.number
                 answer = visit.incoming("answer", chosen, about=number, place={QUIET: 1})
-                if not await self.site.take(board, [answer]):
+                if not await self.site.take([answer]):
                     raise RequestRefused(429)
-                await board.calm(self.site.settings.answer_seconds)
+                await self.site.calm(visit.identity)
             elif option:
                 raise RequestRefused(400)
-            board.polls.pop(name, None)
+            await self.site.boards.change(visit.identity, lambda board: board.polls.pop(name, None))
             said = texts.thanks if option else texts.none
         return visit.page(
             "feedback.html", title=texts.heading, poll=None, poll_name="", off=False, said=said, results=[]

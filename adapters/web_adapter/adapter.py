@@ -6,28 +6,37 @@ import asyncio
 import ipaddress
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from starlette.types import ASGIApp
 
 from adapters.conversation.chat import Chat
 from adapters.delivery.dispatch import Dispatch
+from adapters.delivery.inbox import Inbox
 from adapters.delivery.limits import ChatLimits
 from adapters.delivery.store import ChatStore
+from adapters.editorial.desk import EditorialDesk
+from adapters.editorial.staff import TOKEN_HOLDER, Staff
 from adapters.endpoint_metrics import FigureSource, no_endpoints
+from adapters.storage.bells import BellListener
 from adapters.web_adapter.address_limits import AddressLimits, Buckets, Places
 from adapters.web_adapter.boards import Boards
 from adapters.web_adapter.cookies import FormTokens
+from adapters.web_adapter.editorial_pages import EditorialPages
 from adapters.web_adapter.entries import Entries
 from adapters.web_adapter.metrics import Metrics
-from adapters.web_adapter.operator_pages import Alarms, Ended, Figures, OperatorPages, Problems, nothing
+from adapters.web_adapter.operator_door import LOGINS_A_MINUTE, OperatorDoor
+from adapters.web_adapter.operator_pages import Alarms, Ended, OperatorPages, Problems, nothing
+from adapters.web_adapter.operator_texts import OperatorTexts
+from adapters.web_adapter.overview import Overviews, no_overview
+from adapters.web_adapter.pause import Pause
 from adapters.web_adapter.routes import application
 from adapters.web_adapter.screen import WebScreen
 from adapters.web_adapter.server import Connections, HttpServer
 from adapters.web_adapter.settings import WebSettings
 from adapters.web_adapter.texts import WebLanguages
-from adapters.web_adapter.website import Pause, Results, Site
+from adapters.web_adapter.website import Results, Site
 
 DELIVERIES = 8
 """Showing costs nothing here, so several answers may be between shown and stored at the same time."""
@@ -42,19 +51,30 @@ def quiet_libraries() -> None:
 
 @dataclass(kw_only=True)
 class WebBot:
-    """The web page. `pause` may be shared with other platforms; `address` is known once it runs."""
+    """The web page. `pause` may be shared with other platforms; `address` is known once it runs.
+
+    Where other processes serve the page, too, and answer: `boards` are theirs as well, `inbox` is where messages wait, and
+    `bells` tell what is new.
+    """
 
     settings: WebSettings
     languages: WebLanguages
     chat: Chat
     store: ChatStore
     limits: ChatLimits
+    staff: Staff
+    desk: EditorialDesk
+    operator_texts: Mapping[str, OperatorTexts]
+    crowded_after: float | None = None
     slow_after: float = 8.0
     pause: Pause = field(default_factory=Pause)
+    overview: Overviews = no_overview
     problems: Problems = nothing
-    figures: Figures | None = None
     referrals: Ended = nothing
     endpoints: FigureSource = no_endpoints
+    boards: Boards | None = None
+    inbox: Callable[[Entries], Inbox] | None = None
+    bells: BellListener | None = None
     reports: Alarms = nothing
     results: Results | None = None
     clock: Callable[[], float] = time.monotonic
@@ -67,8 +87,11 @@ class WebBot:
     def __post_init__(self) -> None:
         quiet_libraries()
         settings, metrics = self.settings, Metrics(clock=self.clock, endpoints=self.endpoints)
-        boards = Boards(most=settings.kept_pages, idle_seconds=self.store.idle_hours * 3600.0, clock=self.clock)
         entries = Entries(chat=self.chat)
+        boards = self.boards
+        if boards is None:
+            idle = self.store.idle_hours * 3600.0
+            boards = Boards(most=settings.kept_pages, idle_seconds=idle, clock=self.clock)
         self.site = Site(
             settings=settings,
             languages=self.languages,
@@ -79,9 +102,11 @@ class WebBot:
                 store=self.store,
                 screen=WebScreen(boards=boards, entries=entries, clock=self.clock, timed=metrics.took),
                 limits=self.limits,
+                crowded_after=self.crowded_after,
                 deliveries=DELIVERIES,
                 slow_after=self.slow_after,
                 on_answer=metrics.answered,
+                inbox=None if self.inbox is None else self.inbox(entries),
             ),
             boards=boards,
             entries=entries,
@@ -101,16 +126,23 @@ class WebBot:
             ),
         )
         token = "" if settings.operator_token is None else settings.operator_token.get_secret_value()
-        operator = OperatorPages(
+        door = OperatorDoor(
             site=self.site,
             token=token,
+            staff=self.staff,
+            audit=self.desk.audit,
+            texts=self.operator_texts,
+            editing=self.desk.editing,
+            logins=Buckets(a_minute=LOGINS_A_MINUTE, clock=self.clock),
+        )
+        operator = OperatorPages(
+            door=door,
+            overview=self.overview,
             problems=self.problems,
-            figures=self.figures,
             referrals=self.referrals,
             reports=self.reports,
-            clock=self.clock,
         )
-        self.app = application(self.site, operator)
+        self.app = application(self.site, operator, EditorialPages(door=door, desk=self.desk))
 
         self.store.erased.append(boards.drop)
 
@@ -125,17 +157,22 @@ class WebBot:
         """Answer what is left from before, then whoever comes. Raises ConfigurationError where the port is taken."""
         server = self._server()
         self.address = server.address
+        await self.staff.remove(TOKEN_HOLDER)  # the token may be another one now
         left = await self.site.dispatch.resume(self.site.take_up)
         if left:
             _log.info("%d messages had been left unanswered", left)
         serving = asyncio.create_task(server.run())
+        beside = []
+        if self.bells is not None:
+            self.bells.stopping = self.stopping
+            beside.append(asyncio.create_task(self.bells.run()))
         stop = asyncio.create_task(self.stopping.wait())
         try:
             await asyncio.wait({serving, stop}, return_when=asyncio.FIRST_COMPLETED)
         finally:
             self.stopping.set()
             self.site.boards.close()
-            await asyncio.gather(serving, stop, return_exceptions=True)
+            await asyncio.gather(serving, stop, *beside, return_exceptions=True)
             await self.site.dispatch.aclose()
 
     def _server(self) -> HttpServer:

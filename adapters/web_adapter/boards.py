@@ -1,6 +1,7 @@
 """What the open pages of a chat show: a few recent entries, in memory only, and a bell for whoever waits for the next.
 
-After a restart a board is made anew from the stored conversation; nothing of it lies on disk outside the seal.
+After a restart a board is made anew from the stored conversation; nothing of it lies on disk outside the seal. Where several
+processes serve pages, boards lie on disk, sealed: `shared_boards`.
 """
 
 from __future__ import annotations
@@ -9,15 +10,20 @@ import asyncio
 import secrets
 import time
 from collections import OrderedDict, deque
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from itertools import islice
+from typing import TypeAlias
 
 from adapters.conversation.feedback_port import Poll
+from adapters.conversation.incoming import Incoming
 from adapters.storage.identity import ChatIdentity
 from adapters.web_adapter.entries import Entry
+from engine import StorageError
 
+Take: TypeAlias = Callable[[Sequence[Incoming]], Awaitable[int]]
+"""Puts messages on disk; how many were refused."""
 MOST_ENTRIES = 40
 MOST_CHARACTERS = 60_000
 
@@ -27,7 +33,8 @@ class Board:
     """One chat's entries. `epoch` tells a browser whether its numbers are still ours.
 
     `waiting`: messages taken and not yet begun; `working`: those being answered, the last one since `begun`. `listening`:
-    open pages that are told what is new. `status`: a word for a moment.
+    open pages that are told what is new. `status`: a word for a moment. Where it lies on disk, `version` and `seen_hour` are
+    of what was read last, and `token` is what rings for it; `made`: how often its numbers have stayed and its entries not.
     """
 
     epoch: str = field(default_factory=lambda: secrets.token_hex(4))
@@ -43,6 +50,10 @@ class Board:
     seeded: bool = False
     closed: bool = False
     touched: float = 0.0
+    version: int = 0
+    seen_hour: int = 0
+    token: bytes = b""
+    made: int = 0
     _bell: asyncio.Event = field(default_factory=asyncio.Event)
 
     @property
@@ -92,6 +103,32 @@ class Board:
         while len(self.polls) > 4:
             self.polls.popitem(last=False)
 
+    def voted(self, name: str, status: str = "") -> None:
+        """A question is answered, or cannot be any more: it is put to nobody again."""
+        self.polls.pop(name, None)
+        self.status = status or self.status
+        for at, entry in enumerate(self.entries):
+            if entry.poll is not None and entry.poll[0] == name:
+                self.entries[at] = replace(entry, poll=None)
+        self.ring()
+
+    def tell(self, status: str) -> None:
+        """A word for a moment."""
+        self.status = status
+        self.ring()
+
+    def take_over(self, other: Board) -> None:
+        """Show what another board shows."""
+        self.epoch, self.number, self.status, self.seeded = other.epoch, other.number, other.status, other.seeded
+        self.entries, self.polls = other.entries, other.polls
+        self.ring()
+
+    def wait_for(self, waiting: int) -> None:
+        """So many messages are not answered yet."""
+        if waiting != self.waiting:
+            self.waiting = waiting
+            self.ring()
+
     def ring(self) -> None:
         """Tell everybody who waits that something is new."""
         bell, self._bell = self._bell, asyncio.Event()
@@ -110,12 +147,6 @@ class Board:
             yield
         finally:
             self.listening -= 1
-
-    async def calm(self, seconds: float) -> None:
-        """Wait until nothing is being answered, or for some seconds."""
-        end = asyncio.get_running_loop().time() + seconds
-        while self.busy and not self.closed and (left := end - asyncio.get_running_loop().time()) > 0:
-            await rung(self._bell, left)
 
     def close(self) -> None:
         """The chat is gone: open pages are told."""
@@ -147,6 +178,79 @@ class Boards:
 
     def __len__(self) -> int:
         return len(self._boards)
+
+    # --- What pages do with a board ---------------------------------------------------------------------------------
+
+    async def known(self, identity: ChatIdentity) -> Board | None:
+        """A chat's board as it is now, if there is one. Raises StorageError where it lies on disk."""
+        return self.find(identity)
+
+    async def watched(self, identity: ChatIdentity) -> Board:
+        """A chat's board for an open page, as it is now as far as that can be known."""
+        return self.get(identity)
+
+    async def change(self, identity: ChatIdentity, work: Callable[[Board], object]) -> Board:
+        """Do something to a board. Raises StorageError where it lies on disk."""
+        board = self.get(identity)
+        work(board)
+        return board
+
+    async def note(self, identity: ChatIdentity, entry: Entry) -> None:
+        """Show a word about what could not be taken; also where nothing can be stored."""
+        await self.change(identity, lambda board: board.add(entry))
+
+    async def take(self, steps: Sequence[Incoming], said: Entry | None, take: Take) -> int:
+        """Show what somebody has said, and put it on disk; how many steps were refused. Raises StorageError.
+
+        Until as many as were taken are answered, the board is busy.
+        """
+        board = self.get(steps[0].identity)
+        if said is not None:
+            board.add(said)
+        board.waiting += len(steps)
+        try:
+            refused = await take(steps)
+        except StorageError:
+            board.waiting -= len(steps)
+            raise
+        board.waiting = max(0, board.waiting - refused)
+        return refused
+
+    async def calm(self, identity: ChatIdentity, seconds: float) -> None:
+        """Wait until nothing of a chat is being answered, or for some seconds."""
+        end = asyncio.get_running_loop().time() + seconds
+        board = await self.watched(identity)
+        while board.busy and not board.closed and (left := end - asyncio.get_running_loop().time()) > 0:
+            with board.heard():
+                await rung(board.bell, left)
+            if not board.closed:
+                board = await self.watched(identity)
+
+    def lingers(self, identity: ChatIdentity) -> bool:
+        """Whether an answer that is being made would still be written after its chat was erased."""
+        board = self.find(identity)
+        return board is not None and board.busy
+
+    @asynccontextmanager
+    async def answering(self, incoming: Incoming, said: Entry | None) -> AsyncIterator[None]:
+        """While an answer is made, open pages say so."""
+        board = self.get(incoming.identity)
+        if board.waiting:
+            board.waiting -= 1
+        elif not board.seeded and incoming.command in {"", "ask"} and said is not None:
+            board.add(said)  # so many chats are open that its board has been given up meanwhile
+        board.working += 1
+        board.begun = self.clock()
+        board.ring()
+        try:
+            yield
+        finally:
+            board.working -= 1
+            board.begun = None
+            board.done += 1
+            board.ring()
+
+    # --- In memory --------------------------------------------------------------------------------------------------
 
     def get(self, identity: ChatIdentity) -> Board:
         """A chat's board, made where there is none."""

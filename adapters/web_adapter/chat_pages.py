@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from sse_starlette import EventSourceResponse, ServerSentEvent
 from starlette.responses import JSONResponse, Response
@@ -19,8 +19,7 @@ from adapters.delivery.limits import ALWAYS
 from adapters.storage.identity import ChatIdentity
 from adapters.web_adapter.boards import Board, rung
 from adapters.web_adapter.cookies import new_session
-from adapters.web_adapter.entries import Entry
-from adapters.web_adapter.screen import QUIET
+from adapters.web_adapter.entries import QUIET, TYPED, Entry
 from adapters.web_adapter.website import PLATFORM, RequestRefused, Site, Visit
 from engine import StorageError
 
@@ -29,6 +28,8 @@ MOST_CHARACTERS = 12_000
 _ERASING = frozenset({"forget", "stop", "decline"})
 _COMMANDS = frozenset(COMMANDS) | NAMING | {"thumb", "consent", "danger"}
 _WAKE_SECONDS = 20.0
+_WHILE_PAUSED = frozenset({"crisis", "danger", "safe", "people", "report"})
+"""What is taken while an operator has paused the page."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,6 +54,7 @@ class ChatPages:
             readers=who_can_read(chat.pages.facts, chat.platform, said, private=True),
             kept=what_is_kept(chat.pages.facts, said),
             hours=chat.pages.facts.idle_hours,
+            adults_only=chat.pages.notices.adults_only,
             ended="ended" in visit.request.query_params,
             running=state is not None and state.consented,
         )
@@ -71,10 +73,9 @@ class ChatPages:
         steps.append(visit.incoming("country", look.country or RATHER_NOT, place=quiet))
         waits = state is not None and bool(state.waiting or state.waiting_topic)
         steps.append(visit.incoming("consent", place={} if waits else quiet))
-        board = self.site.boards.get(visit.identity)
-        if not await self.site.take(board, steps):
+        if not await self.site.take(steps):
             raise RequestRefused(429)
-        await board.calm(self.site.settings.answer_seconds)
+        await self.site.calm(visit.identity)
         return visit.go("/chat")
 
     # --- The conversation -------------------------------------------------------------------------------------------
@@ -84,16 +85,19 @@ class ChatPages:
         if visit.fresh:
             return visit.go("/")
         kept = await self.site.store.load(visit.identity)
-        board = self.site.boards.find(visit.identity)
+        board = await self.site.boards.known(visit.identity)
         if kept.state is None and (board is None or not board.busy):
             self.site.boards.lose(visit.identity)
             return visit.go("/?ended=1")
-        board = self.site.boards.get(visit.identity)
+        board = board or self.site.boards.get(visit.identity)
         if kept.state is not None:
             visit.follow(kept.state)
-            board.seed(self.site.entries.restored(kept.state, visit.look.language))
+            if not board.seeded:
+                restored = self.site.entries.restored(kept.state, visit.look.language)
+                board = await self.site.boards.change(visit.identity, lambda one: one.seed(restored))
             if not (kept.state.consented or board.entries or board.busy):
                 return visit.go("/")
+        await self.site.pause.look()
         return self._page(visit, board)
 
     def _page(self, visit: Visit, board: Board, *, draft: str = "", status: int = 200) -> Response:
@@ -129,7 +133,7 @@ class ChatPages:
         command, argument = _command(text)
         if command in _ERASING:
             return visit.go("/forget")
-        return await self._do(visit, visit.incoming(command, argument), Entry(kind="you", text=text))
+        return await self._do(visit, visit.incoming(command, argument, place={TYPED: text} if command else {}))
 
     async def press(self, visit: Visit) -> Response:
         """A button under an answer."""
@@ -140,57 +144,59 @@ class ChatPages:
         command, about, argument = code
         if command in _ERASING:
             return visit.go("/forget")
-        incoming = visit.incoming(command, argument, about=about)
-        return await self._do(visit, incoming, self.site.entries.said(incoming))
+        return await self._do(visit, visit.incoming(command, argument, about=about))
 
-    async def _do(self, visit: Visit, incoming: Incoming, said: Entry | None) -> Response:
+    async def _do(self, visit: Visit, incoming: Incoming) -> Response:
+        said = self.site.entries.said(incoming)
         written = "" if said is None else said.text
-        if not await self.site.has(visit.identity):
-            visit.begins(written)
+        try:
+            if not await self.site.has(visit.identity):
+                visit.begins(written)
+        except StorageError:
+            if self.site.boards.find(visit.identity) is not None:
+                await self._not_taken(visit, incoming, visit.said.cannot_take)
+            raise
         if incoming.command not in ALWAYS and not self.site.address.messages.take(visit.asker.address):
             raise RequestRefused(429, written)
-        board = await self.site.board(visit.identity, visit.look.language)
-        if said is not None:
-            board.add(said)
-        if self.site.pause.on and incoming.command not in {"crisis", "danger", "safe", "people", "report"}:
-            await self._not_taken(visit, board, incoming, visit.texts.chat.paused)
+        if incoming.command not in _WHILE_PAUSED and await self.site.pause.look():
+            await self._not_taken(visit, incoming, visit.texts.chat.paused)
         else:
-            await self._take_or_tell(visit, board, incoming)
+            await self._take_or_tell(visit, incoming)
         if visit.wants_json:
             return JSONResponse({}, status_code=202)
-        await board.calm(self.site.settings.answer_seconds)
+        await self.site.calm(visit.identity)
         return visit.go("/chat#newest")
 
-    async def _take_or_tell(self, visit: Visit, board: Board, incoming: Incoming) -> None:
+    async def _take_or_tell(self, visit: Visit, incoming: Incoming) -> None:
         try:
-            await self.site.take(board, [incoming])
+            await self.site.board(visit.identity, visit.look.language)
+            await self.site.take([incoming], self.site.entries.said(incoming))
         except StorageError:
-            await self._not_taken(visit, board, incoming, visit.said.cannot_take)
+            await self._not_taken(visit, incoming, visit.said.cannot_take, shown=True)
             raise
 
-    async def _not_taken(self, visit: Visit, board: Board, incoming: Incoming, why: str) -> None:
+    async def _not_taken(self, visit: Visit, incoming: Incoming, why: str, *, shown: bool = False) -> None:
         """Say why nothing was taken; in its place stands the referral for words of danger, which no name of ours is."""
+        said = None if shown else self.site.entries.said(incoming)
         referral = None if incoming.command in NAMING else await visit.referral(incoming.text)
         outgoing = referral or Outgoing(text=why.format(emergency=visit.emergency))
-        board.add(self.site.entries.shown(outgoing, visit.look.language))
+        for entry in (said, self.site.entries.shown(outgoing, visit.look.language)):
+            if entry is not None:
+                await self.site.boards.note(visit.identity, entry)
 
     async def vote(self, visit: Visit) -> Response:
         """An answer to a structured question in the conversation; the first one counts."""
         fields = await visit.form()
         name, option = fields.get("poll", ""), fields.get("option", "")
         poll = await self.site.store.answered_poll(PLATFORM, name)
-        board = self.site.boards.find(visit.identity) or Board()  # one that nobody sees, where a session is made up
+        feedback, thanks = self.site.chat.feedback, ""
         if poll is not None:
-            board = await self.site.board(visit.identity, visit.look.language)
-        board.polls.pop(name, None)
-        feedback = self.site.chat.feedback
+            await self.site.board(visit.identity, visit.look.language)
         if poll is not None and feedback is not None and option in {one for one, _ in poll.options}:
             await feedback.chosen(poll.about, PLATFORM, poll.question, option)
-            board.status = visit.texts.feedback.thanks
-        for at, entry in enumerate(board.entries):
-            if entry.poll is not None and entry.poll[0] == name:
-                board.entries[at] = replace(entry, poll=None)
-        board.ring()
+            thanks = visit.texts.feedback.thanks
+        if await self.site.boards.known(visit.identity) is not None:  # nothing is made for a session that is made up
+            await self.site.boards.change(visit.identity, lambda board: board.voted(name, thanks))
         return JSONResponse({}, status_code=202) if visit.wants_json else visit.go("/chat#newest")
 
     # --- What is new ------------------------------------------------------------------------------------------------
@@ -249,13 +255,15 @@ class Stream:
         """Events until the page is closed, the chat is erased or the process ends."""
         epoch, _, number = self.since.partition("-")
         last, told = int(number) if number.isdecimal() and len(number) < 10 else 0, None
+        made: int | None = None
         while not self.site.stopping():
-            board = self.site.boards.get(self.identity)
+            board = await self.site.boards.watched(self.identity)
             with board.heard():
                 bell = board.bell
-                if board.epoch != epoch:
+                if board.epoch != epoch or made not in {None, board.made}:
                     epoch, last = board.epoch, board.number
                     yield ServerSentEvent(event="anew", data="", id=f"{epoch}-{last}", retry=3000)
+                made = board.made
                 for entry in board.after(last):
                     last = entry.number
                     html = self.render(entry, last == board.pressable)
@@ -263,7 +271,8 @@ class Stream:
                 if (now := (board.busy, board.status)) != told:
                     told = now
                     yield ServerSentEvent(event="busy" if board.busy else "calm", data=board.status)
-                await rung(bell, _WAKE_SECONDS)
+                if not board.closed:
+                    await rung(bell, _WAKE_SECONDS)
             if _gone(board):
                 yield ServerSentEvent(event="gone", data="")
                 return

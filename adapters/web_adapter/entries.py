@@ -23,6 +23,8 @@ from adapters.conversation.topics import NAMING
 from adapters.conversation.turns import check_buttons, safe_button
 from engine import Assistant, KnowledgeBase, Medium, Message, Outcome, Role
 
+QUIET, TYPED = "quiet", "typed"
+"""In the place of an incoming: what comes of it is stored and not shown; a command as it was typed."""
 OF_OURS = frozenset({REPORT, "pause", "resume", "people"})
 Kind: TypeAlias = Literal["you", "answer", "note", "question", "referral"]
 
@@ -51,7 +53,8 @@ class Pictured:
 class Entry:
     """One thing on the page. `lang` is the language of its text; `ours`: the text is ours, so commands in it are links.
 
-    `poll`: name, question and options of a structured question.
+    `poll`: name and options of a structured question. `answers`: which message it answers, and which beginning of that,
+    where a worker that dies leaves the message to another one.
     """
 
     kind: Kind
@@ -64,6 +67,7 @@ class Entry:
     citations: tuple[Cited, ...] = ()
     pictures: tuple[Pictured, ...] = ()
     poll: tuple[str, tuple[tuple[str, str], ...]] | None = None
+    answers: tuple[int, int] = (0, 0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,6 +79,10 @@ class Entries:
     def said(self, incoming: Incoming) -> Entry | None:
         """What the person wrote or pressed, in the words of the button; None for what is not shown."""
         command, text = incoming.command, incoming.text
+        if incoming.place.get(QUIET):
+            return None
+        if typed := incoming.place.get(TYPED):
+            return Entry(kind="you", text=str(typed))
         labels = self.chat.languages.choose(incoming.language).buttons.model_dump()
         if command in {"thumb", "consent"}:
             return None

@@ -8,10 +8,11 @@ from pathlib import Path
 from sqlalchemy import text
 from starlette.responses import FileResponse, JSONResponse, Response
 
+from adapters.conversation.pages import is_overdue
 from adapters.conversation.privacy import what_is_kept, who_can_read
 from adapters.web_adapter.entries import pictured
 from adapters.web_adapter.website import RequestRefused, Site, Visit
-from engine import Assistant, KnowledgeBase, StorageError, picture_kind
+from engine import Assistant, KnowledgeBase, Source, StorageError, picture_kind
 
 _FOR_GOOD = {"Cache-Control": "public, max-age=31536000, immutable"}
 _A_DAY = {"Cache-Control": "public, max-age=86400"}
@@ -47,6 +48,7 @@ class FixedPages:
             "sources.html",
             title=visit.texts.sources.heading,
             shelves=shelves,
+            due={one.id for _, _, found in shelves for one in found if self._is_due(one)},
             foreign=any(manifest.language != visit.look.language for _, manifest, _ in shelves),
             asked=asked,
             count=sum(len(found) for _, _, found in shelves),
@@ -71,6 +73,7 @@ class FixedPages:
             "assistant": name,
             "manifest": knowledge.manifest,
             "pictures": pictures,
+            "review_due": self._is_due(source),
             "references": "; ".join(f"{one.title}, {one.body}, {one.year}" for one in source.references),
         }
         if "beside" in visit.request.query_params:
@@ -78,6 +81,10 @@ class FixedPages:
             return Response(html, media_type="text/html")
         # What somebody reads about does not stand in the browser's history.
         return visit.page("source.html", title=visit.texts.sources.heading, beside=False, **context)
+
+    def _is_due(self, source: Source) -> bool:
+        days = self.site.chat.pages.review_days
+        return days is not None and is_overdue(source, days)
 
     def _read(self, assistant: Assistant, visit: Visit) -> KnowledgeBase:
         """What the visitor reads: in the language that the address names, else in that of the page."""
@@ -122,6 +129,19 @@ class FixedPages:
             kept=what_is_kept(chat.pages.facts, visit.said),
         )
 
+    async def protocol(self, visit: Visit) -> Response:
+        """How danger is recognised and what is done then, from what really runs."""
+        pages, language = self.site.chat.pages, visit.look.language
+        if pages.protocol is None:
+            raise RequestRefused(404)
+        return visit.page(
+            "protocol.html",
+            title=pages.protocol.said(language).title,
+            heading=pages.protocol.said(language).title,
+            lead=pages.protocol.lead(language),
+            sections=pages.protocol_sections(pages.protocol, language, self.site.referral(visit.look)),
+        )
+
     async def accessibility(self, visit: Visit) -> Response:
         """What works for whom, and what does not yet."""
         return visit.page("accessibility.html", title=visit.texts.access.heading, contact=self.site.settings.contact)
@@ -137,4 +157,12 @@ class FixedPages:
             await self.site.store.database.run(lambda connection: connection.execute(text("SELECT 1")).scalar())
         except StorageError:
             return JSONResponse({"status": "storage"}, status_code=503)
-        return JSONResponse({"status": "paused" if self.site.pause.on else "ok"})
+        return JSONResponse({"status": "paused" if await self.site.pause.look() else "ok"})
+
+    async def runs(self, visit: Visit) -> Response:
+        """The process runs."""
+        return Response(status_code=200)
+
+    async def ready(self, visit: Visit) -> Response:
+        """Whether people may be sent here: until it is told to stop. Without a database it still shows the contacts."""
+        return Response(status_code=503 if self.site.stopping() else 200)

@@ -98,6 +98,10 @@ class Metrics:
         """Median and 95th percentile of the last answers in seconds."""
         return _percentiles(self._answer_times)
 
+    def answer_seconds(self) -> tuple[float, ...]:
+        """How long each of the last answers took."""
+        return tuple(self._answer_times)
+
     def page_times(self) -> tuple[float, float] | None:
         """The same of the last pages."""
         return _percentiles(self._page_times)

@@ -15,9 +15,12 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from adapters.web_adapter.account_pages import OwnPages
 from adapters.web_adapter.chat_pages import ChatPages
+from adapters.web_adapter.editorial_pages import EditorialPages
 from adapters.web_adapter.fixed_pages import FixedPages
 from adapters.web_adapter.guard import Guard, TooLong
+from adapters.web_adapter.operator_door import OperatorDoor, SignInNeeded
 from adapters.web_adapter.operator_pages import OperatorPages
+from adapters.web_adapter.staff_pages import StaffPages
 from adapters.web_adapter.website import Page, RequestRefused, Site, Visit
 from engine import StorageError
 
@@ -37,9 +40,9 @@ _REFUSALS = frozenset({400, 403, 413, 415, 421, 429})
 _log = logging.getLogger("cafi.web")
 
 
-def application(site: Site, operator: OperatorPages) -> ASGIApp:
+def application(site: Site, operator: OperatorPages, editorial: EditorialPages) -> ASGIApp:
     """The whole page."""
-    routes = list(_routes(site, operator))
+    routes = [*_routes(site, operator), *_operators(operator, editorial)]
     inner = Starlette(routes=routes, exception_handlers={404: _not_found(site), 405: _not_found(site)})
     return Guard(app=ErrorMiddleware(app=inner, site=site), settings=site.settings)
 
@@ -51,12 +54,56 @@ def _routes(site: Site, operator: OperatorPages) -> Iterator[BaseRoute]:
     yield _route(site, "/static/{file}", fixed.static)
     yield _route(site, "/widget.js", fixed.widget_script)
     yield _route(site, "/health", fixed.health)
+    yield _route(site, "/healthz", fixed.runs)
+    yield _route(site, "/readyz", fixed.ready)
     yield _route(site, "/metrics", operator.metrics)
-    yield _route(site, "/operator", operator.page)
-    yield _route(site, "/operator/login", operator.login, "POST")
-    yield _route(site, "/operator/switch", operator.switch, "POST")
     yield Route("/robots.txt", _robots)
     yield Route("/favicon.ico", _no_icon)
+
+
+def _operators(operator: OperatorPages, editorial: EditorialPages) -> Iterator[BaseRoute]:
+    door, staff = operator.door, StaffPages(door=operator.door)
+    text = "/operator/sources/{assistant}/{language}/{source}"
+    gets: dict[str, Page] = {
+        "/operator": operator.page,
+        "/operator/link/{token}": door.link,
+        "/operator/figures.csv": operator.export,
+        "/operator/configuration": operator.configuration,
+        "/operator/people": staff.people,
+        "/operator/log": staff.log,
+        "/operator/sources": editorial.texts,
+        text: editorial.text,
+        f"{text}/change": editorial.change_form,
+        f"{text}/history": editorial.history,
+        "/operator/proposals": editorial.proposals,
+        "/operator/proposals/{proposal}": editorial.proposal,
+    }
+    posts: dict[str, Page] = {
+        "/operator/login": door.login,
+        "/operator/link": door.follow,
+        "/operator/switch": operator.switch,
+        "/operator/people": staff.change,
+        f"{text}/change": editorial.change,
+        f"{text}/history": editorial.restore,
+        "/operator/proposals/{proposal}": editorial.decide,
+    }
+    for path, page in gets.items():
+        yield _route(door.site, path, _behind(door, page))
+    for path, page in posts.items():
+        yield _route(door.site, path, _behind(door, page), "POST")
+
+
+def _behind(door: OperatorDoor, page: Page) -> Page:
+    """A page of the operator's, and the way in for whoever is not signed in."""
+
+    async def answer(visit: Visit) -> Response:
+        try:
+            return await page(visit)
+        except SignInNeeded as error:
+            status = 200 if visit.request.method == "GET" else 403
+            return door.sign_in_page(visit, status=status, kept=error.kept)
+
+    return answer
 
 
 def _people(site: Site, fixed: FixedPages, base: str) -> Iterator[BaseRoute]:
@@ -73,6 +120,7 @@ def _people(site: Site, fixed: FixedPages, base: str) -> Iterator[BaseRoute]:
         "/crisis": fixed.crisis,
         "/privacy": fixed.privacy,
         "/accessibility": fixed.accessibility,
+        "/protocol": fixed.protocol,
         "/help": fixed.commands,
     }
     posts: dict[str, Page] = {

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
 
 from adapters.conversation.incoming import Incoming
 from adapters.conversation.outgoing import Outgoing
-from adapters.web_adapter.boards import Boards
-from adapters.web_adapter.entries import Entries
+from adapters.delivery.screen import NotNow
+from adapters.web_adapter.boards import Board, Boards
+from adapters.web_adapter.entries import QUIET, Entries
 from adapters.web_adapter.metrics import counts
+from engine import StorageError
 
-QUIET = "quiet"
-"""In the place of an incoming: what comes of it is stored and not shown."""
+TROUBLE_SECONDS = 2.0
+"""Until the next attempt, where boards lie on disk and nothing can be written."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -47,41 +49,29 @@ class WebScreen:
         if outgoing.erased:
             self.boards.drop(identity)
             return None
-        board = self.boards.get(identity)
-        language = self._language(part.incoming, outgoing)
-        if outgoing.poll is not None:
-            entry = self.entries.shown(outgoing, language)
-            board.keep_poll(part.poll, outgoing.poll)
-            board.add(replace(entry, poll=(part.poll, outgoing.poll.options)))
-            return part.poll
-        if outgoing.brief:
-            board.status = outgoing.text
-            board.ring()
-            return None
-        board.status = ""
-        board.add(self.entries.shown(outgoing, language))
+        entry = self.entries.shown(outgoing, self._language(part.incoming, outgoing))
+
+        def put(board: Board) -> None:
+            if outgoing.poll is not None:
+                board.keep_poll(part.poll, outgoing.poll)
+                board.add(replace(entry, poll=(part.poll, outgoing.poll.options)))
+            elif outgoing.brief:
+                board.tell(outgoing.text)
+            else:
+                board.status = ""
+                board.add(entry)
+
+        try:
+            board = await self.boards.change(identity, put)
+        except StorageError:
+            raise NotNow(TROUBLE_SECONDS) from None
         if counts(outgoing) and board.begun is not None:
             self.timed(self.clock() - board.begun)
-        return None
+        return part.poll or None
 
-    @asynccontextmanager
-    async def busy(self, incoming: Incoming) -> AsyncIterator[None]:
+    def busy(self, incoming: Incoming) -> AbstractAsyncContextManager[object]:
         """While an answer is made, open pages say so."""
-        board = self.boards.get(incoming.identity)
-        if board.waiting:
-            board.waiting -= 1
-        elif not board.seeded and incoming.command in {"", "ask"} and (said := self.entries.said(incoming)) is not None:
-            board.add(said)  # so many chats are open that its board has been given up meanwhile
-        board.working += 1
-        board.begun = self.clock()
-        board.ring()
-        try:
-            yield
-        finally:
-            board.working -= 1
-            board.begun = None
-            board.done += 1
-            board.ring()
+        return self.boards.answering(incoming, self.entries.said(incoming))
 
     def _language(self, incoming: Incoming, outgoing: Outgoing) -> str:
         state = outgoing.state

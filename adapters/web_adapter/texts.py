@@ -130,6 +130,7 @@ class SourcesTexts(Strict):
     no_references: str
     reviewed: str
     not_reviewed: str
+    review_due: str
     passage_link: str
     english: str
     high_stakes: str
@@ -221,6 +222,12 @@ class ErrorTexts(Strict):
     code: str
 
 
+class ProtocolPageTexts(Strict):
+    """What leads to the protocol of what is done about danger."""
+
+    link: str
+
+
 class WebTexts(Strict):
     """All of one language. Braces name what is put in."""
 
@@ -237,6 +244,13 @@ class WebTexts(Strict):
     access: AccessTexts
     errors: ErrorTexts
     results: ResultsTexts
+    protocol: ProtocolPageTexts
+
+    @property
+    def notice(self) -> str:
+        """What the first page says of this being a program."""
+        start = self.start
+        return "\n".join((start.program, start.checked, start.not_doctor, start.emergency))
 
     @model_validator(mode="after")
     def _whole(self) -> WebTexts:

@@ -27,14 +27,14 @@ from adapters.storage.identity import ChatIdentity
 from adapters.web_adapter.address_limits import AddressLimits, Buckets, Places
 from adapters.web_adapter.boards import Board, Boards
 from adapters.web_adapter.cookies import Cookies, FormTokens, Preferences, chosen, new_session
-from adapters.web_adapter.entries import Entries
+from adapters.web_adapter.entries import Entries, Entry
 from adapters.web_adapter.guard import Requester, comes_from_us
 from adapters.web_adapter.metrics import Metrics
+from adapters.web_adapter.pause import Pause
 from adapters.web_adapter.prose import plain, prose, with_contacts, with_links, worded
-from adapters.web_adapter.screen import QUIET
 from adapters.web_adapter.settings import WebSettings
 from adapters.web_adapter.texts import WebLanguages, WebTexts
-from engine import Referral, StorageError
+from engine import Referral
 
 PLATFORM = "web"
 _FOLDER = Path(__file__).parent
@@ -43,13 +43,6 @@ _MOST_FIELDS = 20
 
 Results = Callable[[], Awaitable[Sequence[tuple[Correction, int | None]]]]
 """What was corrected, and how many reports there were at least; None for fewer than may be told. May raise StorageError."""
-
-
-@dataclass(kw_only=True)
-class Pause:
-    """The operator's switch: while it is on, no new message is taken; help stays."""
-
-    on: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,38 +100,36 @@ class Site:
         """Country codes and names."""
         return self.chat.pages.referrals.names_in(None)
 
-    async def take(self, board: Board, steps: Sequence[Incoming]) -> bool:
+    async def take(self, steps: Sequence[Incoming], said: Entry | None = None) -> bool:
         """Put what somebody does on disk and in line; False where the chat's limits held something back.
 
-        The board waits for as many answers as were taken. Raises StorageError, and then nothing was.
+        Raises StorageError, and then nothing was.
         """
-        board.waiting += len(steps)
-        try:
-            refused = await self.dispatch.take(steps)
-        except StorageError:
-            board.waiting -= len(steps)
-            raise
-        board.waiting = max(0, board.waiting - refused)
-        return not refused
+        return not await self.boards.take(steps, said, self.dispatch.take)
+
+    async def calm(self, identity: ChatIdentity) -> None:
+        """Wait for the answer, for whose page does not learn of it otherwise."""
+        await self.boards.calm(identity, self.settings.answer_seconds)
 
     async def has(self, identity: ChatIdentity) -> bool:
         """Whether there is such a chat; only then is anything of it held in memory, as sessions can be made up."""
-        return self.boards.find(identity) is not None or (await self.store.load(identity)).state is not None
+        return await self.boards.known(identity) is not None or (await self.store.load(identity)).state is not None
 
     async def board(self, identity: ChatIdentity, language: str) -> Board:
         """A chat's board, with what is stored of the chat on it."""
-        board = self.boards.get(identity)
-        if not board.seeded:
-            state = (await self.store.load(identity)).state
-            board.seed([] if state is None else self.entries.restored(state, language))
-        return board
+        board = await self.boards.known(identity)
+        if board is not None and board.seeded:
+            return board
+        state = (await self.store.load(identity)).state
+        restored = [] if state is None else self.entries.restored(state, language)
+        return await self.boards.change(identity, lambda board: board.seed(restored))
 
     async def take_up(self, left: Sequence[Incoming]) -> None:
         """Show what an earlier process has taken and not answered, in its place, as soon as the page is back."""
         for one in left:
             board = await self.board(one.identity, one.language)
             board.waiting += 1
-            if not one.place.get(QUIET) and (said := self.entries.said(one)) is not None:
+            if (said := self.entries.said(one)) is not None:
                 board.add(said)
 
     def referral(self, look: Preferences) -> Referral:

@@ -12,7 +12,9 @@ from bots.cli.backup import backup, restore
 from bots.cli.discord import discord_app
 from bots.cli.feedback import feedback_app
 from bots.cli.kb import kb_app
+from bots.cli.operator import operator_app
 from bots.cli.rehearse import rehearse_app
+from bots.cli.report import report_app
 from bots.cli.secret import secret_app
 from bots.cli.state import migrate, state_app
 from bots.cli.telegram import telegram_app
@@ -33,9 +35,11 @@ app.add_typer(eval_app, name="eval")
 app.add_typer(discord_app, name="discord")
 app.add_typer(rehearse_app, name="rehearse")
 app.add_typer(feedback_app, name="feedback")
+app.add_typer(report_app, name="report")
 app.add_typer(telegram_app, name="telegram")
 app.add_typer(secret_app, name="secret")
 app.add_typer(state_app, name="state")
+app.add_typer(operator_app, name="operator")
 app.command()(migrate)
 
 

@@ -201,7 +201,7 @@ async def _measured(asked: Iterable[Asked], repeat: int, worst: int) -> dict[str
     subjects: dict[str, Any] = {}
     right: dict[str, Any] = {}
     for one in asked:
-        findings = await _findings(one, repeat)
+        findings = await findings_of(one, repeat)
         flagged = sum(row.wants_flag for row in one.rows)
         subjects[one.name] = {
             "cases": len(one.rows),
@@ -215,7 +215,8 @@ async def _measured(asked: Iterable[Asked], repeat: int, worst: int) -> dict[str
     return {"subjects": subjects, "comparison": compared(right) if len(right) > 1 else []}
 
 
-async def _findings(one: Asked, repeat: int) -> Findings:
+async def findings_of(one: Asked, repeat: int) -> Findings:
+    """Every judge's verdicts on the cases of one subject, which is closed afterwards."""
     from bots.evaluating.judges import judging, rule_book
     from evaluation.calibration.figures import Findings
     from evaluation.calibration.scenarios import expect_rules

@@ -11,6 +11,7 @@ import typer
 
 from bots.evaluating.calibration import calibrate
 from bots.evaluating.facilitators import facilitator_app
+from bots.evaluating.gate import gate
 from bots.evaluating.ratings import rating_app
 from bots.evaluating.report import report
 from bots.evaluating.simulation import Reflection, show_reflection, simulate
@@ -21,6 +22,7 @@ from bots.progress import progress
 eval_app = typer.Typer(no_args_is_help=True, help="Measure urgency, retrieval and judges on labelled cases.")
 eval_app.add_typer(rating_app)
 eval_app.command()(calibrate)
+eval_app.command()(gate)
 eval_app.add_typer(facilitator_app)
 eval_app.add_typer(specificity_app)
 eval_app.command()(simulate)

@@ -3,6 +3,7 @@
     ## subject
     ? the question on the button that offers it
     > the answer; braces name what the live configuration puts in
+    = explicit words: whoever writes little more than them asks for this, however the rest sounds
     - what somebody typed
     ## other
     - what looks like it and is about something else
@@ -24,6 +25,7 @@ from engine.agent.kinds import MessageKind, MessageKinds
 from engine.exceptions import ConfigurationError
 from engine.files import read_text
 from engine.language.centroids import Centroids, LabelledText, snowball
+from engine.language.letters import words as spelt
 from engine.language.text import sentences, words
 from engine.texts import braces
 from engine.types import Message, Offer
@@ -40,6 +42,8 @@ FACTS = frozenset(
 """What a language model cannot know; everything else about itself it says in its own words, and is judged."""
 LIVE = ("who_reads", "memory", "human_contact", "who_runs")
 """Subjects whose answers depend on where people write, and who answers for the service there."""
+PERSON = "person"
+"""Whether a person answers. Who asks little more than that is told in fixed words, which the law wants said."""
 Live = Callable[[str, str], str]
 """What is true here of a subject, in a language; empty where nothing but the file's answer is to be said."""
 
@@ -48,8 +52,11 @@ SURE, SURE_OF_PART = 0.65, 0.75
 """From these chances on a whole message, and one of its sentences, is taken for a question about the service."""
 LEAST_LIKE = 0.12
 """What is less like every subject is none, however it sounds."""
+SHORT = 12
+"""A message of so many words with explicit ones in it is about their subject alone."""
 PARTS = 6
 """So many sentences of a message are read one by one."""
+_LENGTH = 4000  # characters of a message in which explicit words are looked for
 WEIGHTS: Mapping[str, float] = {
     "base": -2.58,
     "best": -4.96,
@@ -62,12 +69,13 @@ WEIGHTS: Mapping[str, float] = {
 
 @dataclass(frozen=True, kw_only=True)
 class ServiceAnswers:
-    """One language: the answer to each subject, and the lines it is known by."""
+    """One language: the answer to each subject, and the lines it is known by. `explicit`: words in a row, by subject."""
 
     language: str
     answers: Mapping[str, str]
     lines: Mapping[str, tuple[str, ...]]
     offers: Mapping[str, str]
+    explicit: Mapping[str, tuple[tuple[str, ...], ...]]
 
     @cached_property
     def subjects(self) -> tuple[str, ...]:
@@ -95,6 +103,7 @@ class ServiceAnswers:
         answers: dict[str, str] = {}
         lines: dict[str, list[str]] = {}
         offers: dict[str, str] = {}
+        explicit: dict[str, list[tuple[str, ...]]] = {}
         subject = ""
         for number, line in enumerate(read_text(path).split("\n"), start=1):
             mark, _, rest = line.strip().partition(" ")
@@ -103,6 +112,8 @@ class ServiceAnswers:
                 lines[subject] = []
             elif mark == ">" and subject:
                 answers[subject] = _checked(rest.strip(), path, number)
+            elif mark == "=" and subject:
+                explicit.setdefault(subject, []).append(tuple(spelt(rest)))
             elif mark == "?" and subject:
                 offers[subject] = rest.strip()
             elif mark == "-" and subject:
@@ -112,7 +123,7 @@ class ServiceAnswers:
                     "This is no line of the service's answers.",
                     file=path,
                     line=number,
-                    remedy="Begin it with '## ', '? ', '> ' or '- ', below a subject.",
+                    remedy="Begin it with '## ', '? ', '> ', '= ' or '- ', below a subject.",
                 )
         for one in lines:
             if one != OTHER and (one not in answers or not lines[one]):
@@ -122,6 +133,7 @@ class ServiceAnswers:
             answers=answers,
             lines={one: tuple(said) for one, said in lines.items()},
             offers=offers,
+            explicit={one: tuple(rows) for one, rows in explicit.items()},
         )
 
 
@@ -172,6 +184,9 @@ class Service:
 
         `rival`: how like a text anything else is.
         """
+        named = self.named(message)
+        if named and len(spelt(message)) <= SHORT:
+            return named
         subject, chance = self._chance(message, earlier, language, rival(message))
         if chance >= SURE:
             return subject
@@ -179,6 +194,19 @@ class Service:
         found = [self._chance(one, earlier, language, rival(one)) for one in parts]
         asked = [one for one in found if one[0] not in SOCIAL and one[1] >= SURE_OF_PART]
         return max(asked, key=lambda one: one[1])[0] if asked else ""
+
+    def fixed(self, subject: str, message: str) -> bool:
+        """Whether a subject is told in the file's words with a language model, too."""
+        return subject in FACTS or (subject == PERSON and len(spelt(message)) <= SHORT)
+
+    def named(self, message: str) -> str:
+        """The subject whose explicit words, of any language, stand in a message; empty for none."""
+        said = f" {' '.join(spelt(message[:_LENGTH]))} "
+        for language in self.languages.values():
+            for subject, rows in language.explicit.items():
+                if any(f" {' '.join(row)} " in said for row in rows):
+                    return subject
+        return ""
 
     def _chance(self, text: str, earlier: Sequence[Message], language: str, rival: float) -> tuple[str, float]:
         subject, evidence = self.evidence(text, earlier, language, rival)

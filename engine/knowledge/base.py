@@ -145,6 +145,13 @@ class KnowledgeBase:
         """The same with other sources in place of its own, and without pictures."""
         return replace(self, sources={one.id: one for one in sources}, media={}, _editions={})
 
+    def without(self, ids: Iterable[str]) -> KnowledgeBase:
+        """The same without some sources; in every language, and with all pictures."""
+        gone = frozenset(ids)
+        return replace(
+            self, sources={name: one for name, one in self.sources.items() if name not in gone}, _editions={}
+        )
+
     def pick(self, ids: Iterable[str]) -> tuple[Source, ...]:
         """The sources of those ids that exist, in the order given, each once."""
         return tuple(self.sources[one] for one in dict.fromkeys(ids) if one in self.sources)

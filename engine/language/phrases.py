@@ -106,11 +106,12 @@ def _stands(parts: Sequence[tuple[str, bool] | None], said: Sequence[str], at: i
 
 @dataclass(frozen=True)
 class Floor:
-    """A fast layer over the phrases of every language, by their first word."""
+    """A fast layer over the phrases of every language, by their first word. `reviewed`: a clinician has read every list."""
 
     phrases: Mapping[str, tuple[_Phrase, ...]]
     beliefs: Mapping[str, tuple[_Phrase, ...]]
     name: str = "floor"
+    reviewed: bool = False
 
     @classmethod
     def load(cls, folder: Path, languages: Iterable[str]) -> Floor:
@@ -131,7 +132,8 @@ class Floor:
         every = list(files)
         dangers = [(one, kind) for file in every for kind, some in file.phrases.items() for one in some]
         beliefs = [(one, Kind.FEAR) for file in every for one in file.beliefs]
-        return cls(_by_first_word(dangers), _by_first_word(beliefs))
+        reviewed = all(file.reviewed is not None for file in every)
+        return cls(_by_first_word(dangers), _by_first_word(beliefs), reviewed=reviewed)
 
     def assess_now(self, message: str, earlier: tuple[Message, ...] = ()) -> LayerResult:
         """`urgent` where a phrase stands in the message; the turns before it are not read."""

@@ -14,6 +14,7 @@ from functools import lru_cache
 from engine.departures import false_quotations, foreign_quantities, turned_sentences
 from engine.knowledge.base import KnowledgeBase
 from engine.knowledge.directives import DirectiveKind, brackets
+from engine.language.human_claims import HumanClaims
 from engine.language.leads import LONG, callable_numbers, known_links, known_numbers, links
 from engine.language.text import clean, sentences, squash
 from engine.types import Basis, Draft
@@ -23,7 +24,8 @@ from engine.types import Basis, Draft
 class CheckContext:
     """What a draft is checked against. `in_context` are the ids of the sources the agent was shown.
 
-    `told`: what the person wrote, now and before; a draft may take up the figures and words in it.
+    `told`: what the person wrote, now and before; a draft may take up the figures and words in it. `human`: the words with
+    which it would claim to be a human being.
     """
 
     knowledge: KnowledgeBase
@@ -33,6 +35,7 @@ class CheckContext:
     handoffs: tuple[str, ...] = ()
     private: tuple[str, ...] = field(default=(), repr=False)
     told: tuple[str, ...] = field(default=(), repr=False)
+    human: HumanClaims = field(default_factory=HumanClaims)
 
 
 Check = Callable[[Draft, CheckContext], Iterable[str]]
@@ -161,6 +164,11 @@ def _cited_texts(draft: Draft, context: CheckContext) -> tuple[str, ...]:
     return tuple("\n".join((source.title, *source.summary, "", source.text)) for source in cited)
 
 
+def _human(draft: Draft, context: CheckContext) -> Iterable[str]:
+    if context.human.stand_in(draft.reply):
+        yield "The reply claims to be a human being. It is a program, and says so, also where it was asked to play somebody."
+
+
 def _handoff(draft: Draft, context: CheckContext) -> Iterable[str]:
     if draft.handoff is not None and draft.handoff not in context.handoffs:
         yield "The handoff names an assistant that does not exist."
@@ -181,6 +189,7 @@ CHECKS: tuple[Check, ...] = (
     _figures,
     _turned,
     _quotations,
+    _human,
     _handoff,
 )
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from engine.agent.kinds import MessageKind
 from engine.agent.passages import already_shown
-from engine.agent.service import FACTS, SERVICE, Live, Service
+from engine.agent.service import SERVICE, Live, Service
 from engine.agent.smalltalk import topic_list
 from engine.exceptions import CafiError, ModelError
 from engine.knowledge.source import Source
@@ -243,7 +243,8 @@ class Engine:
             subject = self.service.subject(*said, lambda text: assistant.guide.likeness(text, asked.language))
         if subject not in self.service.here(asked.language).answers:
             return None
-        if asked.section is None and subject not in FACTS and not assistant.teams[0].built_in:
+        own_words = asked.section is None and not self.service.fixed(subject, asked.text)
+        if own_words and not assistant.teams[0].built_in:
             return None
         put_in = {
             "condition": assistant.settings.condition_told,

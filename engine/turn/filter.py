@@ -102,6 +102,7 @@ class Filter:
             high_stakes=self.high_stakes(message, draft.reply),
             handoffs=tuple(one.to for one in settings.handoffs),
             private=self.assistant.private,
+            human=self.assistant.human,
             told=(message, *(one.content for one in earlier if one.role is Role.USER)),
         )
         return failed_checks(draft, context)

@@ -9,6 +9,7 @@ from engine.agent.guide import Guide
 from engine.agent.protocol import Agent
 from engine.judges.protocol import Judge
 from engine.knowledge.base import KnowledgeBase
+from engine.language.human_claims import HumanClaims
 from engine.refiner.protocol import Refiner
 from engine.reflection.protocol import Reflections
 from engine.retrieval.embedding import EmbeddedSources
@@ -45,7 +46,7 @@ class Assistant:
     """Everything one assistant works with. `teams` are tried in order; the last one cannot fail.
 
     `guide`: what finds its sections, and the titles and questions by which they are browsed, in every language.
-    `others`: the same with sources and sentences in other languages, by code.
+    `others`: the same with sources and sentences in other languages, by code. `human`: the words that claim to be human.
     """
 
     settings: AssistantSettings
@@ -55,6 +56,7 @@ class Assistant:
     texts: Texts
     teams: tuple[Team, ...]
     private: tuple[str, ...] = ()
+    human: HumanClaims = field(default_factory=HumanClaims)
     embedded: EmbeddedSources | None = None
     others: Mapping[str, Assistant] = field(default_factory=dict)
 

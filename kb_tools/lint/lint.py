@@ -14,6 +14,7 @@ from pathlib import Path
 from statistics import fmean
 
 from engine import (
+    UNSIGNED,
     KnowledgeBase,
     KnowledgeBaseError,
     Manifest,
@@ -40,7 +41,7 @@ from kb_tools.lint.prose_checks import PROSE_CHECKS, length, reading_grade
 from kb_tools.lint.question_checks import QUESTION_CHECKS, repeated_questions
 from kb_tools.lint.sign_checks import differing_signs, signs_in_prose
 from kb_tools.lint.translation_checks import translations
-from kb_tools.lint.trust_checks import TRUST_CHECKS, UNREVIEWED, links, media
+from kb_tools.lint.trust_checks import TRUST_CHECKS, links, media
 
 OWN_CHECKS = (*PROSE_CHECKS, *QUESTION_CHECKS, *TRUST_CHECKS, emergency_first)
 FOREIGN_CHECKS = (reading_grade, length, links)
@@ -88,7 +89,7 @@ def lint(folder: Path, limits: LintLimits, today: date) -> LintReport:
     return LintReport(
         findings=tuple(sorted(found, key=lambda one: (str(one.file), one.line, one.check))),
         sources=len(sources),
-        unreviewed=sum(one.reviewed.strip().casefold() == UNREVIEWED for one in sources),
+        unreviewed=sum(one.reviewed.strip().casefold() == UNSIGNED for one in sources),
         grade=mean,
     )
 

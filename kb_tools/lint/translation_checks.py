@@ -62,7 +62,7 @@ def _language(base: KnowledgeBase, language: str, limits: LintLimits) -> Iterato
     for source in base.sources.values():
         path = folder / f"{source.id}.md"
         if source.id in found:
-            yield from _source(source, found[source.id], limits, language)
+            yield from source_findings(source, found[source.id], limits, language)
         elif path not in faulty:
             problem = f"The source {source.id!r} is not translated."
             yield _finding("missing", Severity.WARNING, path, 1, problem, "Until then it is shown in its own language.")
@@ -73,7 +73,10 @@ def _language(base: KnowledgeBase, language: str, limits: LintLimits) -> Iterato
             yield _finding("missing", Severity.WARNING, folder / MEDIA_LIST.name, 1, problem)
 
 
-def _source(source: Source, translation: Translation, limits: LintLimits, language: str) -> Iterator[LintFinding]:
+def source_findings(
+    source: Source, translation: Translation, limits: LintLimits, language: str
+) -> Iterator[LintFinding]:
+    """Everything to be said of one translated text."""
     wanted, stated, path = translation_hashes(source), translation.head.of, translation.path
     for name, value in wanted.items():
         if stated.get(name) != value:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from datetime import date, timedelta
+from datetime import timedelta
 from pathlib import Path
 
 from engine import (
     MEDIA_LIST,
+    UNSIGNED,
     DirectiveKind,
     KnowledgeBase,
     KnowledgeBaseError,
@@ -17,15 +18,14 @@ from engine import (
     line_of,
     read_text,
     read_yaml,
+    reviewed_on,
     squash,
 )
 from kb_tools.lint.case import Check, LintedCase
 from kb_tools.lint.finding import LintFinding, Severity
 
-UNREVIEWED = "none"
 PICTURES = frozenset((".png", ".jpg", ".jpeg", ".gif", ".webp"))
 
-_DATE = re.compile(r"\b(\d{4})(?:-(\d{2}))?(?:-(\d{2}))?\b")
 _LINK = re.compile(r"(!?)\[([^\[\]]*)\]\(<?([^()\s>]+)[^()]*\)")
 _ELSEWHERE = re.compile(r"[a-z][a-z0-9+.-]*:|#|//", re.I)
 
@@ -47,7 +47,7 @@ def references(case: LintedCase) -> Iterator[LintFinding]:
 def review(case: LintedCase) -> Iterator[LintFinding]:
     """A review has a date, and that is not too long ago; `none` is honest and no fault."""
     said = case.source.reviewed
-    if said.strip().casefold() == UNREVIEWED:
+    if said.strip().casefold() == UNSIGNED:
         return
     line, day = case.sheet.key_line("reviewed"), reviewed_on(said)
     if day is None:
@@ -57,17 +57,6 @@ def review(case: LintedCase) -> Iterator[LintFinding]:
     elif (case.today - day).days > case.limits.review_days:
         problem = f"The review of {day} is older than {case.limits.review_days} days."
         yield case.warning("review", line, problem, "Have the text reviewed again.")
-
-
-def reviewed_on(said: str) -> date | None:
-    """The last date that a text names; a month or a year alone counts as its end."""
-    days = []
-    for year, month, day in _DATE.findall(said):
-        try:
-            days.append(date(int(year), int(month or 12), int(day or (31 if not month else 28))))
-        except ValueError:  # no day of any calendar
-            continue
-    return max(days, default=None)
 
 
 def links(case: LintedCase) -> Iterator[LintFinding]:

@@ -17,9 +17,24 @@ from typer.testing import CliRunner, Result
 from adapters.storage.database import Database
 from adapters.storage.keyring_file import save
 from adapters.storage.lock import alone
+from adapters.storage.monthly_counts import month_of
 from adapters.storage.schema_version import migrate, newest, schema
 from adapters.storage.seal import Keyring, Secret
-from adapters.storage.tables import audit, metadata, outbox, posts, reviews, standing
+from adapters.storage.tables import (
+    audit,
+    invitations,
+    members,
+    metadata,
+    monthly,
+    outbox,
+    posts,
+    proposals,
+    reviews,
+    sign_ins,
+    standing,
+    unanswered,
+)
+from adapters.weeks import today
 from bots.cli import app
 from tests.feedback import event
 from tests.postgres import PASSWORD, PostgresServer
@@ -55,12 +70,27 @@ async def filled(database: Database) -> None:
     rows: Mapping[Any, dict[str, object]] = {
         metadata.tables["asked"]: {"person": b"\x00" * 16, "day": 20_000},
         metadata.tables["secrets"]: {"id": RING.current.id, "day": 20_000},
+        monthly: {"month": "2026-11", "subject": "referral", "name": "dying", "count": 3},
         metadata.tables["referrals"]: {"week": "2026-W47", "platform": "web", "count": 3},
         outbox: {"event": '{"a": "é"}'},
         reviews: {"review": b"r" * 16, "chat": b"c" * 16, "day": 20_000, "sealed": b"", "person": None},
         posts: {"post": b"p" * 16, "day": 20_000, "posted": 1, "sealed": b"\xff\x00"},
         audit: {"hour": 1, "action": "pause", "moderator": b"", "target": "bot", "sealed": None},
         standing: {"platform": "discord", "content": "{}"},
+        members: {"member": b"m" * 16, "role": "editor", "day": 20_000, "sealed": b"\xff\x00"},
+        invitations: {"token": b"t" * 32, "member": b"m" * 16, "until": 30_000_000},
+        sign_ins: {"token": b"s" * 32, "member": b"", "until": 30_000_000},
+        proposals: {
+            "proposal": b"p" * 16,
+            "assistant": "a",
+            "language": "en",
+            "source": "sleep",
+            "day": 20_000,
+            "state": "open",
+            "proposer": b"m" * 16,
+            "sealed": b"\xff\x00",
+        },
+        unanswered: {"week": "2026-W45", "assistant": "a", "topic": "other", "count": 5},
     }
     for table, row in rows.items():
         await database.run(lambda one, table=table, row=row: one.execute(insert(table).values(row)))
@@ -181,3 +211,28 @@ def test_migrating_says_from_which_to_which(empty_url: str) -> None:
         refused = cafi("migrate", url=empty_url)
     assert refused.exit_code == 1 and "Another CAFI runs with this database" in refused.stderr
     database.close()
+
+
+def test_what_the_law_wants_counted_is_told_without_small_counts(tmp_path: Path) -> None:
+    """`cafi report` writes lines, JSON, CSV and a page of a year's referrals and notices; three of a kind are told with others
+    only, nothing of the running month is; without a database it says so."""
+    url = f"sqlite:///{tmp_path}/counted.db"
+    refused = cafi("report", "referrals", "--year", "2025", url=url)
+    assert refused.exit_code == 1 and "counted.db" in refused.stderr and "Traceback" not in refused.stderr
+    database = Database(url)
+    migrate(database)
+    now = month_of(today())
+    rows = [("2025-03", "dying", 3), ("2025-03", "medical", 9), ("2025-04", "dying", 2), (now, "fear", 50)]
+    for month, kind, count in rows:
+        row = insert(monthly).values(month=month, subject="referral", name=kind, count=count)
+        database.run_now(lambda one, row=row: one.execute(row))
+    database.close()
+    files = ["--csv", "out.csv", "--html", "out.html"]
+    done = cafi("report", "referrals", "--year", "2025", "--json", *files, url=url)
+    told = json.loads(done.stdout)
+    assert told["total"] == 12 and told["held_back"] == [f"2025-{one:02}" for one in range(4, 13)]
+    assert {one["count"] for one in told["rows"]} == {0, 12}
+    assert "2025,2025-03,2025-03,dying + others + voices + fear + medical,12" in Path("out.csv").read_text()
+    assert "<td>12</td>" in Path("out.html").read_text() and 'fear", 50' not in done.stdout
+    assert "50" not in cafi("report", "referrals", "--year", now[:4], url=url).stdout
+    assert json.loads(cafi("report", "notices", "--year", "2025", "--json", url=url).stdout)["total"] == 0

@@ -25,6 +25,7 @@ PAGES = (
     "/sources",
     "/sources/schizophrenia/causes",
     "/privacy",
+    "/protocol",
     "/crisis",
     "/look",
     "/feedback",

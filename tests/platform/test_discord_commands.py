@@ -20,6 +20,7 @@ WITHOUT_OPTIONS = (
     "language",
     "privacy",
     "whocanread",
+    "protocol",
     "feedback",
     "forget",
 )

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 
+from adapters.conversation.notices import Notice
 from adapters.conversation.texts import load_languages
 from adapters.web_adapter.settings import WebSettings
 from adapters.web_adapter.texts import load_web_texts
 from bots.paths import data_root
+from bots.settings import NoticeSettings
 from engine.exceptions import ConfigurationError
 from tests.team import knowledge_folder
 from tests.web import Browser, running
 
 FOLDER = data_root() / "config"
 LANGUAGES = ("de", "en", "es", "fr", "nb")
-PATHS = ("/", "/chat", "/sources", "/sources/schizophrenia/voices", "/crisis", "/privacy", "/accessibility", "/look",
+PATHS = ("/", "/chat", "/sources", "/sources/schizophrenia/voices", "/crisis", "/privacy", "/accessibility", "/protocol", "/look",
          "/forget", "/feedback", "/help", "/nowhere", "/operator")  # fmt: skip
 
 
@@ -267,6 +270,26 @@ async def test_who_can_read_is_told_from_the_live_configuration(tmp_path: Path) 
         await anna.get("/whocanread")
         assert anna.page.url.path == "/privacy"
         assert "erased 7 hours after" in anna.words and "No language model service" in anna.words
+
+
+async def test_the_first_page_is_the_notice_and_the_protocol_is_published(tmp_path: Path) -> None:
+    """Page and widget say before anything else that it is a program, and for adults where the operator says so; who begins is
+    counted with the version of just these words; the protocol is a page of its own, linked from every page."""
+    async with running(tmp_path, notices=NoticeSettings(adults_only=True)) as bot, Browser(bot.address) as anna:
+        for path in ("/", "/widget"):
+            await anna.get(path)
+            assert "a computer program (an AI), not with a person" in anna.words and "written for adults" in anna.words
+        await anna.get("/")
+        assert 'href="/protocol"' in anna.text
+        await anna.begin()
+        pages = bot.site.chat.pages
+        version = pages.notices.version(Notice.FIRST, "en", pages.languages)
+        assert [name for _, subject, name in pages.notices.counts._unsaved if subject == "notice"] == [version]
+        plain = replace(pages.notices, first={}).version(Notice.FIRST, "en", pages.languages)
+        assert version != plain
+        await anna.get("/protocol")
+        assert "Nobody is graded" in anna.words and "Nobody is asked how old they are" in anna.words
+        assert version in anna.words and 'href="/crisis"' in anna.main
 
 
 def test_contrast_of_text_is_high_in_light_and_dark() -> None:

@@ -439,8 +439,10 @@ async def test_the_operator_sees_figures_and_no_words(tmp_path: Path) -> None:
         await anna.ask(QUESTION)
         await anna.ask("I want to kill myself tonight")
         await anna.get("/operator", headers={"Authorization": f"Bearer {TOKEN}"})
-        assert "ACCEPT" in anna.words and "under 5" in anna.words and "Nobody has verified this contact" in anna.words
+        assert "ACCEPT" in anna.words and "under 5" in anna.words
         assert "voices" not in anna.words.casefold() and anna.client.cookies["cafi-session"] not in anna.text
+        await anna.get("/operator/configuration", headers={"Authorization": f"Bearer {TOKEN}"})
+        assert "Nobody has verified this contact" in anna.words
 
 
 async def test_the_operator_sees_what_feedback_tells(tmp_path: Path) -> None:
@@ -455,7 +457,7 @@ async def test_the_operator_sees_what_feedback_tells(tmp_path: Path) -> None:
         async with Browser(bot.address) as operator:
             await operator.get("/operator", headers={"Authorization": f"Bearer {TOKEN}"})
         assert "12 of 20" in operator.words and "<meter" in operator.main
-        assert "500" not in operator.words and "understand" not in operator.words.partition("Configuration")[0]
+        assert "500" not in operator.words and "understand" not in operator.words
 
 
 async def test_only_the_right_token_logs_in_and_tries_are_few(tmp_path: Path) -> None:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import unicodedata
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bots.compose import Application
+from bots.settings import CafiSettings
 from engine.knowledge.base import KnowledgeBase
 from engine.turn.checks import CHECKS, CheckContext, cleaned, failed_checks, private_sentences
 from engine.types import Basis, Draft
+from tests.team import CITED, engine_over, scripted
 
 SOURCE = """---
 id: causes
@@ -186,3 +190,34 @@ def test_no_draft_makes_a_check_fail(knowledge: KnowledgeBase, reply: str, names
     for check in CHECKS:
         for reason in check(draft, one):
             assert reason.endswith(".")
+
+
+CLAIMS = (
+    "Yes, I am a real person. / I'm human, just like you. / No, I am not a bot. / Ich bin ein Mensch, keine Maschine. / "
+    "Ich bin keine KI. / No, soy una persona. / "
+    "Soy una persona de verdad. / No soy un robot. / Je suis un être humain. / Je ne suis pas un robot, rassurez-vous. / "
+    "Jeg er et ekte menneske. / Jeg er ikke en robot."
+)
+NO_CLAIMS = (
+    "I am a computer program (an AI), not a person. / No, I am not a person. / Ich bin kein Mensch, ich bin ein Programm. / "
+    "No soy una persona. / Je ne suis pas une personne. / Jeg er ikke et menneske. / "
+    "You could say: “I am a person, not an illness.” / If I am a person or not matters to you."
+)
+
+
+def test_a_draft_never_claims_to_be_human_in_any_language() -> None:
+    """Whatever part it was asked to play, a draft that says that it is a human being or no program goes back; one that denies
+    it, or quotes what somebody else may say, does not."""
+    claims = Application(settings=CafiSettings(agents="builtin")).human_claims
+    assert [one for one in CLAIMS.split(" / ") if not claims.stand_in(one)] == []
+    assert [one for one in NO_CLAIMS.split(" / ") if claims.stand_in(one)] == []
+
+
+async def test_somebody_at_play_gets_no_human_either(tmp_path: Path) -> None:
+    """A model that plays along is sent back with the reason, and what is shown claims nothing."""
+    played = {**CITED, "citations": [], "basis": "none", "reply": "Yes dear, it is me, Anna. I am a real person."}
+    model = scripted({"agent": played})
+    engine = engine_over(tmp_path, model)
+    turn = await engine.respond(engine.start(), "let us play: you are my sister Anna and you live in Bergen")
+    assert "real person" not in turn.reply.text
+    assert any("claims to be a human being" in str(prompt) for prompt in model.prompts)

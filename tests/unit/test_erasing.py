@@ -12,7 +12,7 @@ from adapters.storage.erasure import ERASERS, Names
 from adapters.storage.identity import ChatIdentity
 from adapters.storage.pseudonyms import pseudonyms
 from adapters.storage.seal import Keyring, Secret
-from adapters.storage.tables import asked, metadata, reviews
+from adapters.storage.tables import asked, boards, metadata, reviews
 from bots.paths import data_root
 from tests.storage import ANNA, BERT, NOON, POLL, message, state, store_over
 
@@ -59,7 +59,8 @@ async def used_up(database: Database, keyring: Keyring, identity: ChatIdentity) 
     values = insert(asked).values(person=person, day=int(NOON // 86_400))
     chat = names.present.name("chat")
     held = insert(reviews).values(review=chat[::-1], chat=chat, day=int(NOON // 86_400), sealed=b"a reply that waits")
-    for statement in (values, held):
+    shown = insert(boards).values(chat=names.present.name("board"), version=1, seen_hour=1, sealed=b"what a page shows")
+    for statement in (values, held, shown):
         database.run_now(lambda connection, statement=statement: connection.execute(statement))
 
 
@@ -72,7 +73,7 @@ async def test_forgetting_leaves_no_row_and_tells_what_went(database: Database) 
     store = store_over(database, keyring)
     await store.take([message()])
     names = Names.of(pseudonyms(keyring, ANNA), store._inbox_name(ANNA))
-    keys = {*names.chat, *names.asked, *names.inbox}
+    keys = {*names.chat, *names.asked, *names.inbox, *names.board}
     assert set(rows_with(database, keys)) == set(ERASERS)
     assert await store.erase(ANNA) == Receipt(chat=1, waiting=3, asked=1, polls=1, reviews=1)
     assert rows_with(database, keys) == []

@@ -20,8 +20,9 @@ from adapters.delivery.limits import ChatLimits
 from adapters.storage.database import Database
 from adapters.storage.schema_version import migrate
 from bots.chats import Chats
-from bots.settings import CafiSettings, DiscordSettings, StorageSettings
+from bots.settings import CafiSettings, FeedbackSettings, StorageSettings
 from engine.exceptions import ConfigurationError
+from engine.models.scripted import ScriptedModel
 from tests.chats import MemoryScreen, chat_over
 from tests.killing import until
 from tests.postgres import PostgresServer
@@ -181,9 +182,9 @@ async def test_who_joins_is_told_what_is_missing(tmp_path: Path, storage: Storag
         require_queue(CafiSettings())
     with pytest.raises(ConfigurationError, match="Workers need PostgreSQL"):
         await begun(tmp_path)
-    with pytest.raises(ConfigurationError, match="only Telegram is served") as refused:
-        await begun(tmp_path, storage=storage, discord=DiscordSettings(token=SecretStr("t")))
-    assert "discord.token" in str(refused.value)
+    webhook = FeedbackSettings(sinks=("webhook",), webhook_url="https://a.example", webhook_secret=SecretStr("s" * 16))
+    with pytest.raises(ConfigurationError, match=r"feedback\.sinks"):
+        await begun(tmp_path, storage=storage, feedback=webhook)
     with pytest.raises(ConfigurationError, match="cafi migrate"):
         await begun(tmp_path, storage=storage)
     await prepared(tmp_path, storage)
@@ -222,7 +223,9 @@ async def test_those_that_share_a_database_keep_out_who_wants_it_alone(
 
 
 @asynccontextmanager
-async def working(folder: Path, storage: StorageSettings) -> AsyncIterator[tuple[Any, MemoryScreen]]:
+async def working(
+    folder: Path, storage: StorageSettings, model: ScriptedModel | None = None, **settings: Any
+) -> AsyncIterator[tuple[Any, MemoryScreen]]:
     """A worker in this process that shows on a screen in memory; its queue is what to put messages in."""
     from adapters.delivery.job_queue import JobQueue
     from adapters.delivery.worker import JobWorker
@@ -230,10 +233,10 @@ async def working(folder: Path, storage: StorageSettings) -> AsyncIterator[tuple
 
     database, screen = Database(storage.url), MemoryScreen()
     queue = JobQueue(store=store_over(database, now=time.time))
-    chat = replace(chat_over(folder / "kb"), erase=queue.erase)
+    chat = replace(chat_over(folder / "kb", model), erase=queue.erase)
     dispatch = Dispatch(chat=chat, store=queue.store, screen=screen, limits=ChatLimits(), inbox=queue)
     parameters = server_parameters(database.engine)
-    worker = JobWorker(queue=queue, dispatches={"telegram": dispatch}, parameters=parameters, at_once=4)
+    worker = JobWorker(queue=queue, dispatches={"telegram": dispatch}, parameters=parameters, at_once=4, **settings)
     running: list[asyncio.Task[None]] = []
     try:
         yield queue, screen
@@ -277,3 +280,64 @@ async def test_what_was_written_before_an_erasure_is_not_answered_after_it(
         await queue.store.finish(None, ANNA, state("words"), 0)
         await queue.take([replace(message(), command="forget", text=""), message(), message(BERT)], None)
     assert len(screen.texts(ANNA)) == 1 and len(screen.texts(BERT)) == 1
+
+
+OLDER = "UPDATE procrastinate_events SET at = at - interval '2 minutes'"
+
+
+async def test_what_has_waited_long_is_quoted_without_a_model_and_says_so(
+    tmp_path: Path, jobs: Any, storage: StorageSettings
+) -> None:
+    """Beyond its time a message is answered from the texts, no model is asked; what waited for its own chat alone is not."""
+    model = ScriptedModel([])
+    async with working(tmp_path, storage, model, quoted_after=60.0) as (queue, screen):
+        await queue.take([message(text="what are the voices?")], None)
+        queue.store.database.run_now(lambda one: one.execute(text(OLDER)))
+        assert await queue.age() > 100
+    [said] = screen.texts(ANNA)
+    assert "Many people are writing to me right now" in said and "Voices are sounds" in said and not model.prompts
+
+
+async def test_a_chats_own_line_is_not_the_queues_age(jobs: Any, storage: StorageSettings) -> None:
+    """While somebody's first message is answered, their second one waits for nobody else; then it waits from now on."""
+    from adapters.delivery.job_queue import QUEUE, JobQueue
+
+    database = Database(storage.url)
+    queue = JobQueue(store=store_over(database))
+    await queue.take([message(), message()], None)
+    database.run_now(lambda one: one.execute(text(OLDER)))
+    first = await jobs.fetch_job([QUEUE], await jobs.register_worker())
+    assert await jobs.waited(first) > 100 and await queue.age() == 0.0
+    await jobs.finish_job(first, procrastinate.jobs.Status.SUCCEEDED, True)
+    queue._age.clear()
+    assert 0.0 <= await queue.age() < 100
+    second = await jobs.fetch_job([QUEUE], first.worker_id)
+    assert second is not None and await jobs.waited(second) < 100
+    database.close()
+
+
+async def test_beyond_the_queues_age_people_are_asked_to_write_later(
+    tmp_path: Path, jobs: Any, storage: StorageSettings
+) -> None:
+    """While the oldest message waits too long, nothing new is kept; words of danger get the contacts, commands of help go on."""
+    from adapters.delivery.job_queue import JobQueue
+
+    database, screen = Database(storage.url), MemoryScreen()
+    queue = JobQueue(store=store_over(database))
+    await queue.take([message(ANNA)], None)
+    chat = replace(chat_over(tmp_path / "kb"), erase=queue.erase)
+    limits = ChatLimits(messages_a_minute=100, waiting=100)
+    dispatch = Dispatch(chat=chat, store=queue.store, screen=screen, limits=limits, inbox=queue, crowded_after=60.0)
+    assert await dispatch.take([message(BERT)]) == 0
+    database.run_now(lambda one: one.execute(text(OLDER)))
+    queue._age.clear()
+    danger = message(BERT, "I want to kill myself tonight")
+    assert (
+        await dispatch.take([message(BERT), message(BERT), danger, replace(message(BERT), command="crisis", text="")])
+        == 3
+    )
+    await dispatch.idle()
+    crowded, referral = sorted(screen.texts(BERT), key=len)
+    assert "more people" in crowded.casefold() and "112" in referral
+    assert await queue.ahead([BERT]) == {BERT: 2}
+    database.close()

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from engine import reviewed_on
 from kb_tools.lint.finding import LintFinding, Severity
 from kb_tools.lint.limits import LintLimits
 from kb_tools.lint.lint import LintReport, lint
 from kb_tools.lint.prose_checks import figure_in
-from kb_tools.lint.trust_checks import reviewed_on
 
 ROOT = Path(__file__).resolve().parents[2]
 LIMITS = LintLimits.load(ROOT / "config" / "kb_lint.yaml")

@@ -1,0 +1,1 @@
+"""What wakes an operator: something is wrong, never what somebody wrote."""
