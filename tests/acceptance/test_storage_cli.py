@@ -22,6 +22,7 @@ from adapters.storage.schema_version import migrate, newest, schema
 from adapters.storage.seal import Keyring, Secret
 from adapters.storage.tables import (
     audit,
+    boards,
     invitations,
     members,
     metadata,
@@ -90,6 +91,7 @@ async def filled(database: Database) -> None:
             "proposer": b"m" * 16,
             "sealed": b"\xff\x00",
         },
+        boards: {"chat": b"b" * 16, "version": 3, "seen_hour": 497_000, "sealed": b"\xff\x00"},
         unanswered: {"week": "2026-W45", "assistant": "a", "topic": "other", "count": 5},
     }
     for table, row in rows.items():
