@@ -97,11 +97,15 @@ class CountryContacts(Strict):
     @property
     def line(self) -> Contact | None:
         """Whom one can call besides: somebody who listens, else a doctor; None where there is only the emergency number."""
-        for purpose in ("listening", "medical"):
-            for contact in self.contacts:
-                if contact.purpose == purpose and contact.number:
-                    return contact
-        return None
+        return self._called("listening") or self.doctor
+
+    @property
+    def doctor(self) -> Contact | None:
+        """A doctor whom one can call besides; None where the file has none."""
+        return self._called("medical")
+
+    def _called(self, purpose: Purpose) -> Contact | None:
+        return next((one for one in self.contacts if one.purpose == purpose and one.number), None)
 
 
 class OwnTexts(Strict):
@@ -194,15 +198,21 @@ class Referral:
 
     def full(self, *, kind: Kind = Kind.UNCLEAR, third_person: bool = False, wanted: bool = False) -> str:
         """The whole text: a few words take up what was told, the next sentence names the help; who else can be reached
-        follows. Nobody is named twice. Whom families turn to by day is left out, unless the worry is about somebody else.
-        `wanted`: the contacts were asked for, so that nothing was told and all of them follow."""
+        follows. Nobody is named twice. Whom families turn to by day is left out, unless the worry is about somebody else;
+        whoever only listens, where a body is in danger. `wanted`: the contacts were asked for, so that nothing was told and all
+        of them follow."""
         call = self._own.call_about if third_person else self._own.call
         text = self.texts.third_person if third_person else self.texts.first_person
-        called = call.format(emergency=self.contacts.emergency.number, or_line=self._or_line)
+        medical = kind is Kind.MEDICAL and not wanted
+        line = self.contacts.doctor if medical else self.contacts.line
+        called = call.format(emergency=self.contacts.emergency.number, or_line=self._or(line))
         said = text.format(call=called, opening="" if wanted else self.texts.openings[kind]).strip()
         others = [one for one in self.lines() if not _names(called, one.contact.number)]
-        at_once = [one for one in others if one.contact.purpose != "family"]
-        return "\n".join((said, *self._listed(others if third_person or wanted else at_once or others)))
+        if medical:
+            others = [one for one in others if one.contact.purpose in {"emergency", "medical"}]
+        elif not (third_person or wanted):
+            others = [one for one in others if one.contact.purpose != "family"] or others
+        return "\n".join((said, *self._listed(others)))
 
     def every_form(self) -> frozenset[str]:
         """Every text that may stand in place of an answer, whole or as one line."""
@@ -273,9 +283,7 @@ class Referral:
         ours = OwnTexts(call=self.texts.call, call_about=self.texts.call_about)
         return self.texts.own.get(self.contacts.country, ours)
 
-    @property
-    def _or_line(self) -> str:
-        line = self.contacts.line
+    def _or(self, line: Contact | None) -> str:
         return "" if line is None else self.texts.or_line.format(line=self._named(line))
 
     def _named(self, contact: Contact) -> str:

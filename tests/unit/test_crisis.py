@@ -69,6 +69,20 @@ def test_the_referral_is_short_and_names_the_help_at_once(country: str, third_pe
         assert not (named and one in shown)
 
 
+@pytest.mark.parametrize("country", COUNTRIES)
+@pytest.mark.parametrize("third_person", [False, True])
+def test_where_a_body_is_in_danger_nobody_is_named_who_only_listens(country: str, third_person: bool) -> None:
+    """Emergency services and doctors stand there, and no line that listens, unless the sentence is the country's own."""
+    referral = SHIPPED.choose(country, "en")
+    said = referral.full(kind=Kind.MEDICAL, third_person=third_person)
+    assert referral.contacts.emergency.number in said
+    listed = [line for line in said.split("\n") if line.startswith("- ")]
+    others = [one for one in referral.lines() if one.contact.purpose not in {"emergency", "medical"}]
+    assert not any(line.startswith(f"- {one.title}:") for one in others for line in listed)
+    if country not in referral.texts.own:
+        assert not any(one.contact.name and one.contact.name in said for one in others)
+
+
 @pytest.mark.parametrize("kind", Kind)
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_what_takes_up_what_was_told_is_short(kind: Kind, language: str) -> None:
