@@ -34,6 +34,7 @@ from engine.types import (
     Conversation,
     Danger,
     DangerAnswer,
+    Decision,
     Draft,
     HandoffOffer,
     Help,
@@ -601,9 +602,11 @@ def _declined(before: Conversation, assistant: Assistant, asked: TurnRequest, an
 
 
 def _reacts(answer: Answer) -> bool:
-    """Whether a language model has answered what was said, and the judges have accepted it."""
-    judged = answer.filtered.outcome in {Outcome.ACCEPTED, Outcome.REFINED}
-    return judged and not answer.team.built_in and answer.outage is None
+    """Whether a language model has answered what was said, and no judge had a doubt: a sentence that may be read in two
+    ways ("walk off the bridge") was doubted by one and let pass by the next."""
+    stages = answer.filtered.stages
+    sure = bool(stages) and all(one.decision is Decision.ACCEPT for one in stages)
+    return sure and not answer.team.built_in and answer.outage is None
 
 
 def _in_the_original(assistant: Assistant, draft: Draft | None, language: str) -> bool:

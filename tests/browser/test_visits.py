@@ -292,5 +292,5 @@ async def test_printing_stays_in_the_browser(visit: Visiting) -> None:
     assert await anna.page.evaluate("window.printed") and asked == []
     await anna.page.emulate_media(media="print")
     assert await anna.page.locator(".entry.answer .words").is_visible()
-    for hidden in ("#ask", ".top", ".actions", ".tools"):
+    for hidden in ("#ask", ".top", ".actions", "p.tools", "form.tools"):
         assert not await anna.page.locator(hidden).is_visible()

@@ -31,13 +31,13 @@ async def test_setup_registers_commands_and_says_what_is_missing_where(tmp_path:
         fake.allow(room.channel, fake.bot, deny=Permission.CREATE_PUBLIC_THREADS | Permission.SEND_MESSAGES)
         settings = {"channels": (room.channel.id,)}
         lines = await set_up(application(fake, tmp_path, **settings))
-        assert lines[0] == "commands: 13 registered" and len(fake.commands()) == 13
+        assert lines[0] == "commands: 14 registered" and len(fake.commands()) == 14
         assert f"permissions={int(NEEDED)}" in lines[1] and f"client_id={fake.bot.id}" in lines[1]
         assert "servers: Support" in lines
         assert "missing: in #support-info of Support: Send Messages, Attach Files, Create Public Threads" in lines
         assert any("Message Content Intent is on and not needed" in line for line in lines)
         assert (await set_up(application(fake, tmp_path, **settings)))[0].endswith("unchanged, nothing sent")
-        assert (await set_up(application(fake, tmp_path, **settings), again=True))[0] == "commands: 13 registered"
+        assert (await set_up(application(fake, tmp_path, **settings), again=True))[0] == "commands: 14 registered"
 
 
 def keys_in(folder: Path) -> list[str]:
@@ -48,7 +48,7 @@ async def test_setup_before_the_first_start_makes_no_key_and_notes_nothing(tmp_p
     """Without a secret everything is registered each time, and no secret or key is left behind."""
     async with FaultyDiscord() as fake:
         for _ in range(2):
-            assert (await set_up(application(fake, tmp_path)))[0] == "commands: 13 registered"
+            assert (await set_up(application(fake, tmp_path)))[0] == "commands: 14 registered"
     assert keys_in(tmp_path) == []
 
 

@@ -65,7 +65,7 @@ async def test_the_crisis_scene_shows_moderators_nothing(tmp_path: Path) -> None
     """The member is shown help at once; the moderator, who may review everything, finds nothing that waits."""
     done = await rehearsed(tmp_path, ":scene crisis", "/mod review", ":quit")
     first, _, after = done.said.partition("You are the moderator now.")
-    assert "Emergency number in Europe and many other countries: 112" in first
+    assert "Please call your emergency number now (112" in first
     assert "No reply waits." in after and "kill" not in after
     assert "[#moderators]\n" not in done.said
 
@@ -86,7 +86,7 @@ async def test_the_pause_scene_holds_through_a_restart(tmp_path: Path) -> None:
         ":quit",
     )
     after = done.since("started again")
-    assert "paused" in after and "Emergency number in Europe and many other countries: 112" in after
+    assert "paused" in after and "Please call your emergency number now (112" in after
     assert "I answer questions again." in after and "paused: 1" in after
 
 

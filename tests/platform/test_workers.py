@@ -165,7 +165,7 @@ async def test_a_frozen_worker_that_wakes_up_late_shows_nothing(
     tmp_path: Path, prepared: Path, postgresql: PostgresServer, model: MockServer
 ) -> None:
     """A worker is frozen over a turn until another one has answered; when it goes on, nobody reads a second answer."""
-    async with house(tmp_path, prepared, postgresql, model, 300.0) as made:
+    async with house(tmp_path, prepared, postgresql, model, 2_000.0) as made:
         people = await begun(made.fake, 1)
         first, second, _ = made.running
         second.send(signal.SIGSTOP)

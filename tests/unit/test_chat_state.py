@@ -73,7 +73,7 @@ POLLS = st.builds(
 )
 
 
-@settings(max_examples=150)
+@settings(max_examples=150, deadline=None)
 @given(STATES)
 def test_a_state_comes_back_as_it_was(state: ChatState) -> None:
     """Every state that can be is the same after its way to the disk and back."""

@@ -308,9 +308,10 @@ async def test_what_is_said_after_the_referral_is_taken_up_above_a_line_with_con
     [
         {"role_and_tone_preliminary": DOUBT, "role_and_tone_chief": rejection(), "refiner": ModelUnavailable()},
         {"role_and_tone_preliminary": DOUBT, "role_and_tone_chief": rejection() | {"decision": "WARNING"}},
+        {"role_and_tone_preliminary": DOUBT},
         {"agent": ModelUnavailable()},
     ],
-    ids=["rejected", "doubted", "no agent"],
+    ids=["rejected", "doubted twice", "doubted by one", "no agent"],
 )
 async def test_a_reaction_that_nobody_has_accepted_leaves_the_line_alone(
     tmp_path: Path, script: dict[str, Any]

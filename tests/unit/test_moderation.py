@@ -114,7 +114,7 @@ def test_places_and_people_are_allowed_by_channel_category_and_role() -> None:
 
 
 @given(st.text(max_size=2000))
-@settings(max_examples=300)
+@settings(max_examples=300, deadline=None)
 def test_a_question_as_moderators_see_it_calls_nobody_and_stays_short(text: str) -> None:
     """Whatever was written, no mention, link, address or long number is left, and it is one short line."""
     shown = as_shown(text)

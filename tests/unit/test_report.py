@@ -345,7 +345,7 @@ ANYTHING = st.text(max_size=40) | st.sampled_from(
 )
 
 
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 @drawn(ANYTHING, ANYTHING)
 def test_no_text_of_others_becomes_markup(first: str, second: str) -> None:
     """Whatever replies, names and verdicts hold, the page has no tag or attribute of theirs, and the table keeps its form."""
