@@ -58,7 +58,7 @@ class Watch:
         """What is wrong now; raises StorageError."""
         settings = self.chats.application.settings
         wanted, limits = settings.alerts, settings.spending
-        figures = self.chats.application.endpoint_figures()
+        figures, reports = self.chats.application.endpoint_figures(), self.chats.report_watch
         tokens, cost = await self.chats.store.spent(int(self.chats.clock() // 86_400))
         near = [
             spent >= limit * wanted.spending_share
@@ -69,6 +69,7 @@ class Watch:
             AlertKind.QUEUE: self.chats.queue_age.age > wanted.queue_minutes * 60,
             AlertKind.ENDPOINT: any(one.state is BreakerState.OPEN for one in figures),
             AlertKind.SPENDING: any(near) or any(one.exhausted for one in figures),
+            AlertKind.REPORTS: reports is not None and bool(await reports.alarms()),
         }
         return [kind for kind, on in due.items() if on]
 

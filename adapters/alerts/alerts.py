@@ -22,6 +22,7 @@ class AlertKind(StrEnum):
     SPENDING = "spending"
     SOURCES = "sources"
     CONTACTS = "contacts"
+    REPORTS = "reports"
 
 
 class AlertFailed(Exception):

@@ -37,6 +37,7 @@ _PUT_IN: Mapping[str, frozenset[str]] = {
     "people.link_about": frozenset({"name", "minutes"}),
     "overview.at_least": frozenset({"count"}),
     "overview.of": frozenset({"count", "of"}),
+    "overview.reported": frozenset({"part", "assistant", "count"}),
     "proposals.sign_off": frozenset({"role"}),
 }
 
@@ -110,6 +111,8 @@ class OverviewTexts(Strict):
     contacts: str
     contact_states: dict[str, str]
     source_states: dict[str, str]
+    reports: str
+    reported: str
     alerts: str
     alerts_off: str
     alerts_on: str

@@ -17,12 +17,14 @@ from adapters.alerts.alerts import AlertFailed, AlertKind, Alerts
 from adapters.alerts.senders import MailAlert, WebhookAlert
 from adapters.alerts.settings import AlertSettings
 from adapters.delivery.queue_age import QueueAge
+from adapters.feedback.sinks import DatabaseSink
 from adapters.storage.database import Database
 from adapters.storage.tables import inbox
 from adapters.storage.unanswered_counts import UnansweredCounts, ended_unanswered
 from bots.alerts import alerts
 from bots.settings import SpendingSettings
 from tests.fakes.webhook_receiver import WebhookReceiver
+from tests.feedback import event
 from tests.web import chats_in
 
 SECRET = "a secret of the webhook that is long"
@@ -201,3 +203,22 @@ async def test_what_an_operator_is_told_is_what_is_wrong(tmp_path: Path) -> None
         await chats.database.run(lambda one: one.exec_driver_sql("DROP TABLE inbox"))
         await chats.watch.look()
         assert sender.sent[1:] == [AlertKind.STORAGE]
+
+
+async def test_reports_of_harm_are_told_from_the_fifth_on(tmp_path: Path) -> None:
+    """Four reports on a part of a text wake nobody, five do, and what is sent is that and no more."""
+    sender, hour = Kept(), [0.0]
+    chats = chats_in(tmp_path, given={"alerts": Alerts(senders=[sender])})
+    async with chats.application.closing:
+        await chats.begin()
+        watch = chats.report_watch
+        assert watch is not None
+        watch.now, sink = (lambda: hour[0]), DatabaseSink(database=chats.database)
+        hour[0] = datetime(2026, 11, 18, tzinfo=UTC).timestamp()
+        await sink.add([event(question="worried", option="wrong")] * 4)
+        await chats.watch.look()
+        assert sender.sent == []
+        await sink.add([event(question="worried", option="frightened")])
+        hour[0] += 3600
+        await chats.watch.look()
+        assert sender.sent == [AlertKind.REPORTS]
