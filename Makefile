@@ -84,20 +84,18 @@ postgres:
 	    false; \
 	  fi || echo "PostgreSQL is not installed: its tests are skipped. On Debian or Ubuntu: sudo apt install postgresql" >&2; }
 
-FIRST := tests/platform
-SECOND := tests/browser tests/acceptance
+BESIDE := tests/platform tests/browser
 
-# Three parts that take about equally long, side by side, as much of their time is waiting; with ARGS, what they ask for and nothing else.
+# Two halves that take about equally long, side by side; with ARGS, what they ask for and nothing else.
 unit: chromium postgres $(DEV_READY) ## the tests
 ifneq ($(ARGS),)
 	@$(BIN)/pytest $(ARGS)
 else
-	@scratch=$$(mktemp -d); pytest="$(BIN)/pytest -p no:cacheprovider"; \
-	  $$pytest --basetemp=$$scratch/first $(FIRST) > $$scratch/first.log 2>&1 & first=$$!; \
-	  $$pytest --basetemp=$$scratch/second $(SECOND) > $$scratch/second.log 2>&1 & second=$$!; \
-	  $$pytest --basetemp=$$scratch/here $(patsubst %,--ignore=%,$(FIRST) $(SECOND)); failed=$$?; \
-	  wait $$first || failed=$$?; wait $$second || failed=$$?; cat $$scratch/first.log $$scratch/second.log; rm -rf $$scratch; \
-	  exit $$failed
+	@scratch=$$(mktemp -d); \
+	  $(BIN)/pytest -p no:cacheprovider --basetemp=$$scratch/beside $(BESIDE) > $$scratch/beside.log 2>&1 & beside=$$!; \
+	  $(BIN)/pytest -p no:cacheprovider --basetemp=$$scratch/here $(BESIDE:%=--ignore=%); here=$$?; \
+	  wait $$beside; there=$$?; cat $$scratch/beside.log; rm -rf $$scratch; \
+	  exit $$((here > there ? here : there))
 endif
 
 bench: $(DEV_READY) ## the benchmarks

@@ -209,7 +209,7 @@ class DiscordServer:
 
     # --- Waiting ------------------------------------------------------------------------------------------------------
 
-    async def wait_for(self, predicate: Callable[[], Any], *, seconds: float = 5.0) -> Any:
+    async def wait_for(self, predicate: Callable[[], Any], *, seconds: float = 60.0) -> Any:
         """Wait until a predicate gives something true, and return that.
 
         Raises AssertionError with the last calls when it takes too long.

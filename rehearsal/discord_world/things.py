@@ -220,22 +220,22 @@ class Interaction:
         first = [self.original] if self.original and self.answered_with in {ANSWER, DEFERRED} else []
         return [message for message in [*first, *self.followups] if not message.loading and not message.deleted]
 
-    async def acknowledged(self, seconds: float = 5.0) -> Interaction:
+    async def acknowledged(self, seconds: float = 60.0) -> Interaction:
         """Wait until the bot acknowledged it."""
         await self.waiting.until(lambda: self.acknowledged_at is not None, seconds)
         return self
 
-    async def reply(self, seconds: float = 5.0, *, number: int = 1) -> DiscordMessage:
+    async def reply(self, seconds: float = 60.0, *, number: int = 1) -> DiscordMessage:
         """Wait for the message that answers it; with a number, for that many."""
         await self.waiting.until(lambda: len(self.replies) >= number, seconds)
         return self.replies[number - 1]
 
-    async def offered(self, seconds: float = 5.0) -> list[str]:
+    async def offered(self, seconds: float = 60.0) -> list[str]:
         """Wait for an autocomplete's choices; their names."""
         await self.waiting.until(lambda: self.choices is not None, seconds)
         return [choice["name"] for choice in self.choices or []]
 
-    async def opened(self, seconds: float = 5.0) -> Interaction:
+    async def opened(self, seconds: float = 60.0) -> Interaction:
         """Wait until a modal is on the person's screen; pass the result to `submit`."""
         await self.waiting.until(lambda: self.modal is not None, seconds)
         return self

@@ -99,7 +99,7 @@ class TelegramServer(People):
         """How many updates were not acknowledged."""
         return len(self.updates.pending)
 
-    async def wait_for(self, predicate: Callable[[], T], seconds: float = 5) -> T:
+    async def wait_for(self, predicate: Callable[[], T], seconds: float = 60) -> T:
         """The first true value of the predicate, asked after every change.
 
         Raises AssertionError with the last calls when it stays false.

@@ -172,7 +172,7 @@ class FaultyDiscord(DiscordServer):
         return sorted((one for one in everywhere if one.ephemeral_for is user), key=lambda one: one.id)
 
     async def reply_in(
-        self, place: Channel | DiscordPerson, *, number: int = 1, seconds: float = 5.0
+        self, place: Channel | DiscordPerson, *, number: int = 1, seconds: float = 60.0
     ) -> DiscordMessage:
         """Wait for the bot's message in a channel or direct conversation; with a number, for that many."""
         found = await self.wait_for(lambda: self.bot_messages(place)[number - 1 : number], seconds=seconds)
