@@ -35,18 +35,16 @@ from adapters.feedback.report_figures import ReportWatch
 from adapters.feedback.schedule import AskedDays
 from adapters.feedback.sinks import DatabaseSink, Forwarding, forwarding
 from adapters.storage.clock import WallClock
+from adapters.storage.counts import MonthlyCounts, UnansweredCounts, UrgentCounts
 from adapters.storage.database import Database
 from adapters.storage.keyring_file import InboxKey, from_texts, load, make_inbox_key, read_inbox_key, save
 from adapters.storage.lock import alone
-from adapters.storage.monthly_counts import MonthlyCounts
 from adapters.storage.ownership import AdvisoryOwnership, Ownership, Undisputed
 from adapters.storage.pseudonyms import Naming
-from adapters.storage.referral_counts import ReferralCounts
+from adapters.storage.saved_counts import ReferralCounts, save_counts
 from adapters.storage.seal import Keyring, Secret
 from adapters.storage.shared_places import SharedPlaces
-from adapters.storage.tables import inbox, reviews
-from adapters.storage.unanswered_counts import UnansweredCounts
-from adapters.storage.urgent_counts import UrgentCounts
+from adapters.storage.tables import inbox, reviews, unanswered
 from adapters.storage.vault import Vault
 from bots.compose import Application
 from bots.parts import Parts
@@ -467,7 +465,7 @@ class Chats(Parts):
     async def count(self) -> None:
         """Save how often the referral was shown, and on which topics nothing was found; raises StorageError."""
         await ReferralCounts(database=self.database).save(self.counts)
-        await self.unanswered.save(self.database)
+        await save_counts(self.database, unanswered, self.unanswered.pending)
 
 
 def _anything_waits(connection: Connection) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from adapters.feedback.figures import Figures, OptionShare, QuestionFigures
-from adapters.storage.urgent_counts import HELD_BACK_UNDER
+from adapters.storage.counts import HELD_BACK_UNDER
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -17,8 +17,7 @@ from html import escape
 from typing import Any
 
 from adapters.feedback.holding_back import Row, merged
-from adapters.storage.monthly_counts import Subject
-from adapters.storage.urgent_counts import HELD_BACK_UNDER
+from adapters.storage.counts import HELD_BACK_UNDER, Subject
 from engine import Kind
 
 COLUMNS = ("year", "first_month", "last_month", "about", "count")

@@ -12,9 +12,8 @@ from sqlalchemy import select
 
 from adapters import weeks
 from adapters.editorial.shelf import Shelf
-from adapters.storage.referral_counts import ReferralCounts
+from adapters.storage.saved_counts import ReferralCounts, ended_unanswered
 from adapters.storage.tables import spending
-from adapters.storage.unanswered_counts import ended_unanswered
 from bots.chats import Chats
 from engine import referral_warnings
 

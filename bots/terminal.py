@@ -13,15 +13,16 @@ from contextlib import suppress
 from adapters.console_adapter.adapter import ConsoleChat, Terminal, erase_nothing
 from adapters.console_adapter.texts import load_console_texts
 from adapters.conversation.chat import Chat
+from adapters.conversation.feedback_port import ReportPort
 from adapters.conversation.notices import Notices
 from adapters.conversation.pages import Pages
 from adapters.conversation.privacy import Platform, PrivacyFacts
+from adapters.conversation.protocol import PublishedProtocol
 from adapters.conversation.texts import load_languages
 from adapters.conversation.turns import Turns
 from bots.compose import Application
 from bots.process import settle
 from bots.protocol import published_protocol
-from bots.reports import reports_beside
 
 PROMPT = "\nyou> "
 
@@ -59,9 +60,14 @@ async def _in_daemon_thread(read: Callable[[], str]) -> str:
     return await done
 
 
-def terminal_chat(application: Application) -> Chat:
-    """A chat that nothing is stored of: who sits at a terminal has started it, and agrees only where that is configured."""
-    settings, reports = application.settings, reports_beside(application)
+def terminal_chat(
+    application: Application, *, reports: ReportPort | None = None, protocol: PublishedProtocol | None = None
+) -> Chat:
+    """A chat that nothing is stored of: who sits at a terminal has started it, and agrees only where that is configured.
+
+    One turn alone needs neither a way to report nor the page with the protocol.
+    """
+    settings = application.settings
     languages = load_languages(settings.config_folder / "chat", settings.crisis.language)
     pages = Pages(
         engine=application.engine,
@@ -76,7 +82,7 @@ def terminal_chat(application: Application) -> Chat:
         ),
         people=application.people,
         notices=Notices(adults_only=settings.notices.adults_only),
-        protocol=published_protocol(application, languages),
+        protocol=protocol,
     )
     turns = Turns(pages=pages, places=application.places, reports=reports)
     return Chat(pages=pages, turns=turns, erase=erase_nothing, asks_consent=settings.terminal.consent)
@@ -84,9 +90,14 @@ def terminal_chat(application: Application) -> Chat:
 
 def console(application: Application, terminal: Terminal) -> ConsoleChat:
     """The chat of a terminal."""
+    from bots.reports import reports_beside  # storage with it, which one question at a command line does without
+
     settings, default = application.settings, application.engine.assistants[application.engine.default]
+    protocol = published_protocol(
+        application, load_languages(settings.config_folder / "chat", settings.crisis.language)
+    )
     return ConsoleChat(
-        chat=terminal_chat(application),
+        chat=terminal_chat(application, reports=reports_beside(application), protocol=protocol),
         languages=load_console_texts(settings.config_folder / "console", settings.crisis.language),
         terminal=terminal,
         notices=()

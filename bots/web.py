@@ -13,7 +13,7 @@ from adapters.conversation.privacy import Platform
 from adapters.delivery.dispatch import Dispatch
 from adapters.feedback.report_figures import reports_before
 from adapters.feedback.tallies import all_tallies
-from adapters.storage.referral_counts import ReferralCounts
+from adapters.storage.saved_counts import ReferralCounts
 from bots.chats import Chats
 from bots.editorial import audit, desk, staff
 from bots.overview import overview, problems

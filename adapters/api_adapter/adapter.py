@@ -29,7 +29,7 @@ from adapters.api_adapter.forms import ApiFault, ChatForm, GivenSource, Judgemen
 from adapters.api_adapter.settings import ApiSettings
 from adapters.conversation.daily_budget import DailyBudget
 from adapters.endpoint_metrics import EndpointCollector, FigureSource, no_endpoints
-from adapters.storage.urgent_counts import UrgentCounts
+from adapters.storage.counts import UrgentCounts
 from adapters.web_adapter.server import Connections, HttpServer
 from engine import Assistant, Engine, KnowledgeBase, Source, plain_source
 

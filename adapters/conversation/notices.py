@@ -10,7 +10,7 @@ from enum import StrEnum
 from adapters.conversation.state import ChatState
 from adapters.conversation.texts import ChatTexts, Languages
 from adapters.storage.clock import WallClock
-from adapters.storage.monthly_counts import MonthlyCounts
+from adapters.storage.counts import MonthlyCounts
 
 STILL_MINUTES = 3 * 60
 """After so long a chat is reminded in one line (New York, General Business Law § 1702; Washington, HB 2225)."""

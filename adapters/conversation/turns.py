@@ -22,8 +22,7 @@ from adapters.conversation.reports import report_button
 from adapters.conversation.state import ChatState
 from adapters.conversation.texts import ChatTexts
 from adapters.conversation.topics import NAMING, TappedQuestion, section_button
-from adapters.storage.unanswered_counts import UnansweredCounts
-from adapters.storage.urgent_counts import UrgentCounts
+from adapters.storage.counts import UnansweredCounts, UrgentCounts
 from engine import Basis, DangerAnswer, Help, Medium, Outcome, Referral, Turn, Urgency, UrgencyLevel, Wish
 
 DECLINED_BEFORE_PEOPLE = 2

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from adapters.storage.urgent_counts import HELD_BACK_UNDER
+from adapters.storage.counts import HELD_BACK_UNDER
 
 Counts = tuple[int, ...]
 

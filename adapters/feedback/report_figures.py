@@ -15,8 +15,8 @@ from datetime import UTC, date, datetime, timedelta
 from adapters.feedback.corrections import Correction
 from adapters.feedback.questions import REPORT
 from adapters.feedback.tallies import Tally, all_tallies
+from adapters.storage.counts import HELD_BACK_UNDER
 from adapters.storage.database import Database
-from adapters.storage.urgent_counts import HELD_BACK_UNDER
 from adapters.weeks import week_of
 from engine import StorageError
 

@@ -10,7 +10,7 @@ import typer
 from bots.options import Config, Json, failing_calmly, print_json
 
 if TYPE_CHECKING:
-    from adapters.storage.monthly_counts import Subject
+    from adapters.storage.counts import Subject
 
 report_app = typer.Typer(
     no_args_is_help=True, help="Report how often help and notices were shown; small counts held back."
@@ -48,7 +48,7 @@ def _report(
     subject: Subject, year: int, csv: Path | None, html: Path | None, config: Path | None, *, as_json: bool
 ) -> None:
     """Write and show the report; raises ConfigurationError and StorageError."""
-    from adapters.storage.monthly_counts import read_months
+    from adapters.storage.saved_counts import read_months
     from adapters.weeks import today
     from bots.monthly_report import MonthlyReport
     from bots.output import write_page

@@ -14,10 +14,10 @@ import pytest
 from sqlalchemy import insert, select, text
 from typer.testing import CliRunner, Result
 
+from adapters.storage.counts import month_of
 from adapters.storage.database import Database
 from adapters.storage.keyring_file import save
 from adapters.storage.lock import alone
-from adapters.storage.monthly_counts import month_of
 from adapters.storage.schema_version import migrate, newest, schema
 from adapters.storage.seal import Keyring, Secret
 from adapters.storage.tables import (

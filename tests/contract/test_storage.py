@@ -25,14 +25,14 @@ from adapters.feedback.sinks import DatabaseSink
 from adapters.feedback.tallies import read_tallies
 from adapters.feedback.webhook import WebhookSink
 from adapters.moderation.status import StatusStore
+from adapters.storage.counts import UrgentCounts
 from adapters.storage.database import Database
 from adapters.storage.lock import alone
 from adapters.storage.pseudonyms import Naming
-from adapters.storage.referral_counts import ReferralCounts
+from adapters.storage.saved_counts import ReferralCounts
 from adapters.storage.schema_version import migrate
 from adapters.storage.seal import Keyring, Secret
 from adapters.storage.tables import audit, chats, inbox, metadata, outbox, polls, secrets, spending, standing
-from adapters.storage.urgent_counts import UrgentCounts
 from adapters.storage.vault import Vault
 from engine.exceptions import ConfigurationError, StaleState, StorageError
 from engine.types import Usage

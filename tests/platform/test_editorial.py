@@ -14,6 +14,7 @@ from adapters.conversation.incoming import Incoming
 from adapters.editorial.desk import MOST_CHARACTERS
 from adapters.editorial.staff import StaffRole
 from adapters.storage.identity import ChatIdentity
+from adapters.storage.saved_counts import save_counts
 from adapters.storage.tables import audit, invitations, members, metadata, proposals, sign_ins, unanswered
 from adapters.web_adapter.adapter import WebBot
 from bots.compose import Application
@@ -541,12 +542,12 @@ async def test_a_question_that_nothing_is_found_on_leaves_a_topic_and_no_word(tm
         for text in ("how can i sleep better", "I want to kill myself tonight", "hello"):
             await anna.ask(text)
         database = bot.store.database
-        await counts.save(database)
+        await save_counts(database, unanswered, counts.pending)
         assert await database.run(lambda one: one.execute(select(unanswered)).all()) == []
         shipped = replace(bot.site.chat.turns, pages=replace(bot.site.chat.pages, engine=_shipped()))
         for text in ("what is the capital of France", "what is the capital of Spain"):
             await shipped.turn(bot.site.chat.start(ELSEWHERE), text)
-        await counts.save(database)
+        await save_counts(database, unanswered, counts.pending)
         rows = await database.run(lambda one: one.execute(select(unanswered)).all())
         assert [(row.assistant, row.topic, row.count) for row in rows] == [("schizophrenia", "other", 2)]
         assert "capital" not in str(rows) and "France" not in str(rows)

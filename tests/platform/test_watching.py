@@ -6,8 +6,8 @@ import re
 from datetime import timedelta
 from pathlib import Path
 
-from adapters.storage.referral_counts import ReferralCounts
-from adapters.storage.urgent_counts import UrgentCounts
+from adapters.storage.counts import UrgentCounts
+from adapters.storage.saved_counts import ReferralCounts
 from adapters.weeks import today, week_of
 from bots.web import web
 from tests.web import TOKEN, Browser, chats_in, read, serving

@@ -284,7 +284,7 @@ async def test_the_first_page_is_the_notice_and_the_protocol_is_published(tmp_pa
         await anna.begin()
         pages = bot.site.chat.pages
         version = pages.notices.version(Notice.FIRST, "en", pages.languages)
-        assert [name for _, subject, name in pages.notices.counts._unsaved if subject == "notice"] == [version]
+        assert [name for _, subject, name in pages.notices.counts.pending._counts if subject == "notice"] == [version]
         plain = replace(pages.notices, first={}).version(Notice.FIRST, "en", pages.languages)
         assert version != plain
         await anna.get("/protocol")

@@ -18,9 +18,10 @@ from adapters.alerts.senders import MailAlert, WebhookAlert
 from adapters.alerts.settings import AlertSettings
 from adapters.delivery.queue_age import QueueAge
 from adapters.feedback.sinks import DatabaseSink
+from adapters.storage.counts import UnansweredCounts
 from adapters.storage.database import Database
-from adapters.storage.tables import inbox
-from adapters.storage.unanswered_counts import UnansweredCounts, ended_unanswered
+from adapters.storage.saved_counts import ended_unanswered, save_counts
+from adapters.storage.tables import inbox, unanswered
 from bots.alerts import alerts
 from bots.settings import SpendingSettings
 from tests.fakes.webhook_receiver import WebhookReceiver
@@ -178,12 +179,12 @@ async def test_what_nothing_was_found_on_is_told_by_topic_in_fives(database: Dat
     for topic, often in (("medicines", 12), ("driving", 4), ("", 5)):
         for _ in range(often):
             counts.add("schizophrenia", topic)
-    await counts.save(database)
-    await counts.save(database)  # nothing twice
+    await save_counts(database, unanswered, counts.pending)
+    await save_counts(database, unanswered, counts.pending)  # nothing twice
     day[0] = date(2026, 11, 10)
     for _ in range(50):
         counts.add("schizophrenia", "medicines")
-    await counts.save(database)
+    await save_counts(database, unanswered, counts.pending)
     told = await ended_unanswered(database, day[0])
     assert told == [("2026-W45", "schizophrenia", "medicines", 10), ("2026-W45", "schizophrenia", "other", 5)]
     assert await ended_unanswered(database, date(2026, 11, 8)) == []

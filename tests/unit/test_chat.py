@@ -17,7 +17,7 @@ from adapters.conversation.daily_budget import DailyBudget
 from adapters.conversation.incoming import Incoming
 from adapters.conversation.outgoing import Outgoing
 from adapters.conversation.state import ChatState
-from adapters.storage.urgent_counts import UrgentCounts
+from adapters.storage.counts import UrgentCounts
 from bots.compose import Application
 from bots.settings import CafiSettings
 from bots.terminal import terminal_chat

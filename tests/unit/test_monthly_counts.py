@@ -11,11 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from adapters.storage.counts import MonthlyCounts, UrgentCounts
 from adapters.storage.database import Database
-from adapters.storage.monthly_counts import MonthlyCounts, read_months
-from adapters.storage.referral_counts import ReferralCounts
+from adapters.storage.saved_counts import ReferralCounts, read_months
 from adapters.storage.schema_version import migrate
-from adapters.storage.urgent_counts import UrgentCounts
 from bots.monthly_report import MonthlyReport
 from engine.exceptions import StorageError
 from engine.types import Kind

@@ -17,7 +17,7 @@ from adapters.conversation.incoming import Incoming
 from adapters.conversation.notices import MOST_ANSWERS, Notice, Notices
 from adapters.conversation.state import ChatState
 from adapters.conversation.texts import load_languages
-from adapters.storage.monthly_counts import MonthlyCounts
+from adapters.storage.counts import MonthlyCounts
 from bots.compose import Application
 from bots.paths import data_root
 from bots.settings import CafiSettings
@@ -52,7 +52,7 @@ def told_by(chat: Chat, clock: Clock, **changes: bool) -> tuple[Chat, MonthlyCou
 
 def counted(counts: MonthlyCounts) -> list[str]:
     """The kinds of notices that were counted, each as often as it was shown."""
-    return sorted(name.split()[0] for (_, _, name), count in counts._unsaved.items() for _ in range(count))
+    return sorted(name.split()[0] for (_, _, name), count in counts.pending._counts.items() for _ in range(count))
 
 
 async def test_a_chat_is_told_at_the_beginning_after_three_hours_and_after_a_week(tmp_path: Path) -> None:
@@ -73,7 +73,7 @@ async def test_a_chat_is_told_at_the_beginning_after_three_hours_and_after_a_wee
         said.append("still" if head == STILL else "again" if head.startswith("It has been a while") else "")
     assert said == ["", "", "still", "", "still", "again", ""]
     assert counted(counts) == ["again", "first", "still", "still"]
-    assert all(set(key) == {"2026-11", "notice", key[2]} and len(key[2].split()) == 3 for key in counts._unsaved)
+    assert all(set(key) == {"2026-11", "notice", key[2]} and len(key[2].split()) == 3 for key in counts.pending._counts)
 
 
 async def test_nothing_stands_before_help_and_the_notice_comes_with_the_next_answer(tmp_path: Path) -> None:

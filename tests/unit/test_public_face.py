@@ -37,3 +37,13 @@ def test_a_name_loads_its_own_module_alone() -> None:
 def test_the_reference_page_says_what_the_docstrings_say() -> None:
     """The page of public names is the one that is written from their docstrings; `make pages` writes it anew."""
     assert (ROOT / "docs" / "reference" / "engine.md").read_text(encoding="utf-8") == page()
+
+
+def test_one_question_at_a_command_line_loads_no_database(tmp_path: Path) -> None:
+    """`cafi ask` answers without a library for storage, which it needs for nothing and which takes a fifth of its start."""
+    code = (
+        "import sys; from bots.cli import app; app(['ask', 'how can i sleep better'], standalone_mode=False);"
+        "print(sorted({'sqlalchemy', 'alembic', 'aiosqlite', 'psycopg'} & {one.split('.')[0] for one in sys.modules}))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path)
+    assert done.stdout.splitlines()[-1] == "[]"

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from adapters.storage.counts import UrgentCounts
 from adapters.storage.database import Database
-from adapters.storage.referral_counts import ReferralCounts
+from adapters.storage.saved_counts import ReferralCounts
 from adapters.storage.schema_version import migrate
-from adapters.storage.urgent_counts import UrgentCounts
 from engine.exceptions import StorageError
 
 
