@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.message import EmailMessage
+from email.utils import parseaddr
 
 import httpx
 
@@ -82,9 +83,11 @@ class MailAlert:
 
     def _server(self) -> smtplib.SMTP:
         at, trusted = self.settings, ssl.create_default_context()
+        # The library would ask the network for this machine's name, which may take long, and tell it.
+        name = parseaddr(at.mail_from)[1].rpartition("@")[2] or "localhost"
         if at.smtp_security == "tls":
-            return smtplib.SMTP_SSL(at.smtp_host, at.smtp_port, timeout=SECONDS, context=trusted)
-        server = smtplib.SMTP(at.smtp_host, at.smtp_port, timeout=SECONDS)
+            return smtplib.SMTP_SSL(at.smtp_host, at.smtp_port, name, timeout=SECONDS, context=trusted)
+        server = smtplib.SMTP(at.smtp_host, at.smtp_port, name, timeout=SECONDS)
         if at.smtp_security == "starttls":
             try:
                 server.starttls(context=trusted)

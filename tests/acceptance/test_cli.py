@@ -8,8 +8,6 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
-import sysconfig
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -17,12 +15,12 @@ from typing import Any
 
 import pytest
 
+from tests import command
+from tests.command import COMMAND, environment
 from tests.fakes import openai_server as fake
 from tests.fakes.openai_server import OpenAIServer
 
 ROOT = Path(__file__).resolve().parents[2]
-SCRIPT = Path(sysconfig.get_path("scripts")) / "cafi"
-COMMAND = [str(SCRIPT)] if SCRIPT.exists() else [sys.executable, "-c", "from bots.cli import app; app()"]
 FAULT = "Is it my fault that I got ill?"
 KEY = "sk-very-secret-1234567890"
 OUTAGE = "Just now I can only quote my sources word for word."
@@ -43,21 +41,9 @@ ASK_KEYS = {
 }
 
 
-def environment(**extra: str) -> dict[str, str]:
-    """The environment without settings of the developer's, with a terminal wide enough for every line."""
-    dropped = ("CAFI_", "OPENAI_", "AZURE_", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
-    kept = {name: value for name, value in os.environ.items() if not name.upper().startswith(dropped)}
-    return {**kept, "COLUMNS": "200", "NO_COLOR": "1", "TERM": "dumb", **extra}
-
-
 def cafi(*args: str | bytes, stdin: bytes = b"", **extra: str) -> subprocess.CompletedProcess[str]:
-    """Run the command to its end; whatever happens, there is never a traceback."""
-    done = subprocess.run(
-        [*COMMAND, *args], input=stdin, capture_output=True, timeout=60, env=environment(**extra), cwd="/", check=False
-    )
-    out, err = done.stdout.decode(), done.stderr.decode()
-    assert "Traceback" not in out + err, out + err
-    return subprocess.CompletedProcess(done.args, done.returncode, out, err)
+    """Run the command to its end, with further variables of the environment."""
+    return command.cafi(*args, stdin=stdin, variables=extra)
 
 
 def document(*args: str | bytes, code: int = 0, **extra: str) -> Any:
@@ -571,7 +557,7 @@ COMMANDS = [
 @pytest.fixture(scope="module")
 def helps() -> dict[str, Any]:
     """The help of each command."""
-    return together(lambda command: cafi(*command.split(), "--help"), COMMANDS)
+    return together(lambda one: cafi(*one.split(), "--help"), COMMANDS)
 
 
 @pytest.mark.parametrize("command", COMMANDS)

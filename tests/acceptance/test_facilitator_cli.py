@@ -15,7 +15,8 @@ import pytest
 from aiohttp import web
 
 from evaluation.transcripts import read_transcripts
-from tests.acceptance.test_cli import COMMAND, cafi, document, environment, looked_at, together
+from tests.acceptance.test_cli import cafi, document, looked_at, together
+from tests.command import COMMAND, environment
 from tests.fakes import openai_server as fake
 from tests.fakes.openai_server import OpenAIServer
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 import asyncio
 import csv
 import json
-import os
 import re
 import subprocess
-import sys
 from datetime import UTC, datetime, timedelta
 from html.parser import HTMLParser
 from pathlib import Path
@@ -17,6 +15,7 @@ import pytest
 
 from adapters.feedback.sinks import DatabaseSink
 from adapters.weeks import week_of
+from tests.command import cafi
 from tests.feedback import database, event
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -26,14 +25,9 @@ BEFORE = week_of(NOW - timedelta(weeks=2))
 
 
 def feedback(folder: Path, *args: str, **extra: str) -> subprocess.CompletedProcess[str]:
-    """Run `cafi feedback` on the database of a folder; whatever happens, there is never a traceback."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("CAFI_", "OPENAI_"))}
-    address = f"sqlite:///{folder / 'cafi.db'}"
-    environment = {**kept, "CAFI_STORAGE__URL": address, "COLUMNS": "160", "NO_COLOR": "1", "TERM": "dumb", **extra}
-    command = [sys.executable, "-c", "from bots.cli import app; app()", "feedback", *args]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, cwd=ROOT, env=environment, check=False)
-    assert "Traceback" not in done.stdout + done.stderr, done.stdout + done.stderr
-    return done
+    """Run `cafi feedback` on the database of a folder."""
+    variables = {"CAFI_STORAGE__URL": f"sqlite:///{folder / 'cafi.db'}", "COLUMNS": "160", **extra}
+    return cafi("feedback", *args, cwd=ROOT, variables=variables)
 
 
 @pytest.fixture(scope="module")

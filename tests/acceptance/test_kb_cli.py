@@ -4,39 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import subprocess
-import sys
-import sysconfig
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.command import COMMAND, cafi, environment
 from tests.fakes import openai_server as fake
 from tests.fakes.openai_server import OpenAIServer
 from tests.fakes.pdf_file import make_pdf
 
-SCRIPT = Path(sysconfig.get_path("scripts")) / "cafi"
-COMMAND = [str(SCRIPT)] if SCRIPT.exists() else [sys.executable, "-c", "from bots.cli import app; app()"]
 FINDING = {"level", "check", "file", "line", "key", "problem", "remedy"}
 
 
-def environment(**extra: str) -> dict[str, str]:
-    """The environment without settings of the developer's."""
-    dropped = ("CAFI_", "OPENAI_", "AZURE_", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
-    kept = {name: value for name, value in os.environ.items() if not name.upper().startswith(dropped)}
-    return {**kept, "COLUMNS": "200", "NO_COLOR": "1", "TERM": "dumb", **extra}
-
-
 def kb(*args: str) -> subprocess.CompletedProcess[str]:
-    """Run `cafi kb` to its end; whatever happens, there is never a traceback."""
-    done = subprocess.run(
-        [*COMMAND, "kb", *args], capture_output=True, text=True, timeout=60, env=environment(), cwd="/", check=False
-    )
-    assert "Traceback" not in done.stdout + done.stderr, done.stdout + done.stderr
-    return done
+    """Run `cafi kb` to its end."""
+    return cafi("kb", *args)
 
 
 def document(*args: str, code: int = 0) -> Any:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -16,33 +14,17 @@ from evaluation.rating.blinding import read_key
 from evaluation.rating.filled import read_sheets
 from evaluation.rating.published import PUBLISHED
 from tests.chromium import ARGS, chromium_path
+from tests.command import COMMAND, cafi, environment
 from tests.fakes import openai_server as fake
 from tests.fakes.openai_server import OpenAIServer
 from tests.rated import RATERS, RUBRIC, filled, sheets, transcripts
 
 ROOT = Path(__file__).resolve().parents[2]
-COMMAND = [sys.executable, "-c", "from bots.cli import app; app(prog_name='cafi')"]
-
-
-def environment(**extra: str) -> dict[str, str]:
-    """The environment without settings of the developer's."""
-    dropped = ("CAFI_", "OPENAI_", "AZURE_", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
-    kept = {name: value for name, value in os.environ.items() if not name.upper().startswith(dropped)}
-    return {**kept, "COLUMNS": "200", "NO_COLOR": "1", "TERM": "dumb", "PYTHONPATH": str(ROOT), **extra}
 
 
 def evaluate(*args: object, code: int = 0) -> subprocess.CompletedProcess[str]:
-    """Run `cafi eval` to its end; whatever happens, there is never a traceback."""
-    done = subprocess.run(
-        [*COMMAND, "eval", *map(str, args)],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        env=environment(),
-        cwd="/",
-        check=False,
-    )
-    assert "Traceback" not in done.stdout + done.stderr, done.stdout + done.stderr
+    """Run `cafi eval` to its end."""
+    done = cafi("eval", *args)
     assert done.returncode == code, done.stdout + done.stderr
     return done
 

@@ -97,9 +97,11 @@ async def test_a_webhook_gets_the_kind_and_the_hour_signed() -> None:
 def mail_server() -> Iterator[tuple[int, list[str]]]:
     """A mail server of one connection on the loopback address, and the lines it was sent."""
     listening, lines = socket.create_server(("127.0.0.1", 0)), list[str]()
+    port = listening.getsockname()[1]
 
     def serve() -> None:
         connection, _ = listening.accept()
+        listening.close()  # whoever comes next finds nobody
         with connection, connection.makefile("rwb") as line:
             line.write(b"220 here\r\n")
             line.flush()
@@ -120,7 +122,7 @@ def mail_server() -> Iterator[tuple[int, list[str]]]:
 
     thread = threading.Thread(target=serve, daemon=True)
     thread.start()
-    yield listening.getsockname()[1], lines
+    yield port, lines
     listening.close()
     thread.join(60)
 
@@ -142,6 +144,7 @@ async def test_a_mail_holds_a_sentence_and_the_way_to_the_page(mail_server: tupl
     sent = "\n".join(lines)
     for said in ("Subject: CAFI: queue", "A message has waited.", "https://c.example/operator", "b@example.org"):
         assert said in sent
+    assert lines[0].upper() == "EHLO EXAMPLE.ORG"  # not what this machine is called
     with pytest.raises(AlertFailed):
         await MailAlert(settings=settings, sentences={"queue": ""}).send(AlertKind.QUEUE)
 

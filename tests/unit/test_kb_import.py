@@ -364,9 +364,9 @@ def test_without_its_libraries_the_extra_is_named(
 
 def test_five_hundred_pages_are_imported(tmp_path: Path) -> None:
     """A PDF of 500 pages is imported whole, and divided into sources of the usual size."""
-    pages = [[(f"Chapter {one}" if one % 10 == 0 else "", 18), *[(SENTENCE, 11)] * 20] for one in range(500)]
+    pages = [[(f"Chapter {one}" if one % 10 == 0 else "", 18), *[(SENTENCE, 11)] * 5] for one in range(500)]
     found = imported(write(tmp_path / "a.pdf", make_pdf(pages)), tmp_path / "kb")
-    assert sum(one.words for one in found.drafts) == 500 * 20 * len(SENTENCE.split())
+    assert sum(one.words for one in found.drafts) == 500 * 5 * len(SENTENCE.split())
     assert max(one.words for one in found.drafts) <= MOST
     assert scan_knowledge(found.folder)[1] == []
 

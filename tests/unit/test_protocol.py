@@ -26,7 +26,7 @@ LANGUAGES = ("de", "en", "es", "fr", "nb")
 
 async def shown(application: Application, language: str) -> str:
     """What `/protocol` says."""
-    chat = terminal_chat(application)
+    chat = terminal_chat(application, protocol=published_protocol(application, terminal_chat(application).languages))
     async with application.closing:
         outgoing, _ = await last(chat, begun(chat, language=language, country="no"), command="protocol")
     return outgoing.text
