@@ -84,18 +84,21 @@ postgres:
 	    false; \
 	  fi || echo "PostgreSQL is not installed: its tests are skipped. On Debian or Ubuntu: sudo apt install postgresql" >&2; }
 
-BESIDE := tests/platform tests/browser
+PARTS := platform+browser acceptance+contract
 
-# Two halves that take about equally long, side by side; with ARGS, what they ask for and nothing else.
+# Three parts side by side, as each of them waits much; with ARGS, what they ask for and nothing else.
 unit: chromium postgres $(DEV_READY) ## the tests
 ifneq ($(ARGS),)
 	@$(BIN)/pytest $(ARGS)
 else
-	@scratch=$$(mktemp -d); \
-	  $(BIN)/pytest -p no:cacheprovider --basetemp=$$scratch/beside $(BESIDE) > $$scratch/beside.log 2>&1 & beside=$$!; \
-	  $(BIN)/pytest -p no:cacheprovider --basetemp=$$scratch/here $(BESIDE:%=--ignore=%); here=$$?; \
-	  wait $$beside; there=$$?; cat $$scratch/beside.log; rm -rf $$scratch; \
-	  exit $$((here > there ? here : there))
+	@scratch=$$(mktemp -d); started=; ended=0; \
+	  for part in $(PARTS); do \
+	    $(BIN)/pytest -p no:cacheprovider --basetemp=$$scratch/$$part tests/$$(echo $$part | sed 's|+| tests/|') > $$scratch/$$part.log 2>&1 & \
+	    started="$$started $$!"; \
+	  done; \
+	  $(BIN)/pytest -p no:cacheprovider --basetemp=$$scratch/rest $(patsubst %,--ignore=tests/%,$(subst +, ,$(PARTS))) || ended=$$?; \
+	  for one in $$started; do wait $$one || ended=$$?; done; \
+	  cat $$scratch/*.log; rm -rf $$scratch; exit $$ended
 endif
 
 bench: $(DEV_READY) ## the benchmarks
