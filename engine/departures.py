@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from functools import lru_cache
 
 from engine.language.text import fold, sentences, squash, words
 from engine.memo import once_a_turn
@@ -125,9 +126,9 @@ class Quantity:
         return abs(self.value - other) <= (1 if self.kind == "share" else 1e-6)
 
 
-@once_a_turn
+@lru_cache(maxsize=512)
 def _given(text: str) -> tuple[Quantity, ...]:
-    """What a text of the knowledge base gives, in figures or in words."""
+    """What a text of the knowledge base gives, in figures or in words; what people write is never asked for here."""
     return (*quantities(text), *_implied(fold(text)))
 
 
@@ -229,7 +230,7 @@ def _spelt_out(said: Iterable[str]) -> Iterator[str]:
             yield word.removeprefix("n'")
 
 
-@once_a_turn
+@lru_cache(maxsize=512)
 def _lines(text: str) -> tuple[_BareSentence, ...]:
     """The sentences of a text of the knowledge base that are told as true; questions, myths and what others say are not."""
     found, myths = [], False

@@ -110,6 +110,10 @@ def _if_visible(match: re.Match[str]) -> str:
     return "" if _is_invisible(match[0]) else match[0]
 
 
+def _if_a_letter(match: re.Match[str]) -> str:
+    return "" if unicodedata.combining(match[0]) else _if_visible(match)
+
+
 def _is_invisible(char: str) -> bool:
     category = unicodedata.category(char)
     # Cf: zero-width and bidirectional controls; Cc: control codes; Co, Cs, Cn: private, broken, unassigned.
@@ -123,10 +127,7 @@ def fold(text: str) -> str:
     if _is_plain(text):
         return _BLANK.sub(" ", text.replace("`", "'").casefold()).strip()
     plain = unicodedata.normalize("NFKD", _normalised(text).translate(_PLAIN).casefold())
-    kept = "".join(
-        char for char in plain if not unicodedata.combining(char) and (char == "\n" or not _is_invisible(char))
-    )
-    return _BLANK.sub(" ", kept.translate(_LOOKALIKE)).strip()
+    return _BLANK.sub(" ", _SUSPECT.sub(_if_a_letter, plain).translate(_LOOKALIKE)).strip()
 
 
 def squash(text: str) -> str:
