@@ -184,7 +184,7 @@ class _Running:
 
     async def __aenter__(self) -> TelegramBot:
         chats = Chats(application=self._application)
-        settle(self._application.engine)
+        settle(self._application.engine, "en")
         await chats.begin()
         bot = telegram(chats)
         assert isinstance(bot, TelegramBot)

@@ -123,7 +123,7 @@ async def _here(token: str, folder: Path, turn_seconds: float, *, settled: bool 
     async with application.closing:
         await chats.begin()
         if settled:
-            settle(application.engine)
+            settle(application.engine, "en")
         bot = discord_bot(chats)
         bot.options = {"guild_ready_timeout": 0.05}
         running = asyncio.create_task(bot.run())

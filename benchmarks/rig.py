@@ -166,7 +166,7 @@ def rig(server: MockServer, **changes: object) -> Iterator[Rig]:
 
 async def _built(application: Application) -> Engine:
     engine = application.engine
-    settle(engine)
+    settle(engine, "en")
     return engine
 
 

@@ -49,7 +49,7 @@ async def serve(application: Application, say: Callable[[str], None], build: Bui
         chats = Chats(application=application)
         if not chats.shared:
             chats.alone()
-        settle(application.engine)
+        settle(application.engine, application.settings.crisis.language)
         await chats.begin()
         bots = (build or begun)(chats)
         await _until_stopped(bots, chats, say)

@@ -35,7 +35,7 @@ class OnStage(Generic[BotT]):
         """Build a bot and let it run."""
         application = Application(settings=settings)
         chats = Chats(application=application)
-        settle(application.engine)
+        settle(application.engine, application.settings.crisis.language)
         await chats.begin()
         bot = build(chats)
         return cls(bot=bot, application=application, task=asyncio.create_task(bot.run()))

@@ -111,7 +111,7 @@ async def talk(application: Application) -> None:
     """Talk until the person leaves."""
     _take_any_text()
     async with application.closing:
-        settle(application.engine)
+        settle(application.engine, application.settings.crisis.language)
         with suppress(EOFError):
             await console(application, StandardTerminal()).run()
 

@@ -99,6 +99,11 @@ class Guide:
             self._searches[known] = search
         return self._searches[known]
 
+    def prepare(self, language: str) -> None:
+        """Build what the first message in a language would wait for, and whoever writes at that moment with it."""
+        self.likeness("?", language)
+        self.understand("?", (), language)
+
     def understand(self, message: str, earlier: Sequence[Message], language: str) -> Understood:
         """Read a message with the one before it."""
         before = next((one.content for one in reversed(earlier) if one.role is Role.USER), "")
