@@ -10,7 +10,7 @@ import subprocess
 import sys
 from asyncio.subprocess import Process
 from collections.abc import Iterator
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from graphlib import TopologicalSorter
 from pathlib import Path
 from typing import Any
@@ -89,13 +89,18 @@ def steps() -> Iterator[list[str]]:
 
 
 async def seen(client: httpx.AsyncClient, port: int, path: str, **headers: str) -> httpx.Response:
-    """What a port answers, once it does."""
+    """What a port answers."""
+    return await client.get(f"http://127.0.0.1:{port}{path}", headers=headers)
+
+
+async def ready(client: httpx.AsyncClient, port: int) -> None:
+    """Wait until a process says that it works."""
     for _ in range(1200):
-        try:
-            return await client.get(f"http://127.0.0.1:{port}{path}", headers=headers)
-        except httpx.TransportError:
-            await asyncio.sleep(0.05)
-    raise AssertionError("Nobody answers.")
+        with suppress(httpx.TransportError):
+            if (await seen(client, port, "/readyz")).status_code == 200:
+                return
+        await asyncio.sleep(0.05)
+    raise AssertionError("It does not become ready.")
 
 
 def figures(exposition: str) -> dict[str, float]:
@@ -156,6 +161,8 @@ async def test_what_compose_starts_answers_and_its_workers_count_it(
                 running.clear()
         assert sorted(one.name for one in running) == ["cafi", "worker", "worker"]
         client = await stack.enter_async_context(httpx.AsyncClient())
+        for one in running:
+            await ready(client, one.health)
         people = await begun(fake, 3)
         for number, person in enumerate(people):
             await fake.do("write", person=person["id"], text=f"{QUESTIONS[number]} ({1000 + number})")
@@ -164,8 +171,7 @@ async def test_what_compose_starts_answers_and_its_workers_count_it(
         token = (project / "CAFI_WEB__OPERATOR_TOKEN").read_text()
         told = {}
         for one in running:
-            for path in ("/healthz", "/readyz"):
-                assert (await seen(client, one.health, path)).status_code == 200
+            assert (await seen(client, one.health, "/healthz")).status_code == 200
             for headers in ({}, {"Authorization": "Bearer of-no-token-that-is-known"}):
                 assert (await seen(client, one.health, "/metrics", **headers)).status_code == 404
             answer = await seen(client, one.health, "/metrics", Authorization=f"Bearer {token}")
