@@ -56,6 +56,7 @@ from engine import ConfigurationError
 if TYPE_CHECKING:
     from adapters.delivery.job_queue import JobQueue
     from adapters.storage.schema_version import Migrated
+    from adapters.web_adapter.metrics import Metrics
     from bots.alerts import Watch
 
 _log = logging.getLogger("cafi.run")
@@ -331,6 +332,13 @@ class Chats(Parts):
         places = SharedPlaces(database=self.database, most=most, own=own)
         self.application.closing.push_async_callback(places.aclose)
         return places
+
+    @cached_property
+    def metrics(self) -> Metrics:
+        """What this process counts for Prometheus; raises ConfigurationError."""
+        from bots.metrics import metrics
+
+        return metrics(self)
 
     @cached_property
     def counts(self) -> UrgentCounts:

@@ -32,10 +32,12 @@ async def overview(chats: Chats) -> Overview:
 
     running, today = chats.application, weeks.today()
     limits, queue = running.settings.spending, chats.queue_age
+    shared = None if chats.queue is None else await chats.queue.figures()
     return Overview(
         waiting=queue.waiting,
         oldest=queue.age,
         recent=tuple(queue.recent),
+        workers=None if shared is None else shared.workers,
         spent=await _spent(chats, today),
         tokens_a_day=limits.tokens_a_day,
         cost_a_day=limits.cost_a_day,

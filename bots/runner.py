@@ -79,7 +79,7 @@ def begun(chats: Chats) -> list[Bot]:
             key="web.enabled",
             remedy="Switch the web page on, or set a platform's token.",
         )
-    watched = signs_of_life(settings.health, lambda: True)
+    watched = signs_of_life(chats, lambda: True)
     return bots if watched is None else [*bots, watched]
 
 

@@ -275,7 +275,7 @@ class FeedbackSettings(Strict):
 
 
 class HealthSettings(Strict):
-    """Signs of life of a process, for whoever watches it: `/healthz` while it runs, `/readyz` while it works."""
+    """What a process tells whoever watches it: `/healthz`, `/readyz`, and with the operator's token `/metrics`."""
 
     host: str = Field(default="127.0.0.1", description="where they are served")
     port: int | None = Field(

@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 
 from adapters.conversation.privacy import Platform
 from bots.chats import Chats
+from bots.metrics import counted
 from engine import ConfigurationError
 
 if TYPE_CHECKING:
@@ -60,6 +61,7 @@ def telegram(chats: Chats) -> TelegramBot:
         chat=chats.chat(Platform(id="telegram", name="Telegram")),
         store=chats.store,
         inbox=chats.queue,
+        **counted(chats),
         ownership=lambda number: chats.ownership(number, "asks for this bot's updates"),
         limits=chats.limits(),
         crowded_after=chats.crowded_after,

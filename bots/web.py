@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -13,9 +12,9 @@ from adapters.conversation.privacy import Platform
 from adapters.delivery.dispatch import Dispatch
 from adapters.feedback.report_figures import reports_before
 from adapters.feedback.tallies import all_tallies
-from adapters.storage.saved_counts import ReferralCounts
 from bots.chats import Chats
 from bots.editorial import audit, desk, staff
+from bots.metrics import counted
 from bots.overview import overview, problems
 from engine import ConfigurationError
 
@@ -33,7 +32,7 @@ def web(chats: Chats) -> WebBot:
     """The web page; raises ConfigurationError."""
     try:
         from adapters.web_adapter.adapter import WebBot
-        from adapters.web_adapter.operator_pages import nothing
+        from adapters.web_adapter.metrics import nothing
         from adapters.web_adapter.operator_texts import load_operator_texts
         from adapters.web_adapter.texts import load_web_texts
     except ImportError as error:
@@ -54,8 +53,7 @@ def web(chats: Chats) -> WebBot:
         operator_texts=load_operator_texts(settings.config_folder / "operator", chats.languages),
         overview=lambda: overview(chats),
         problems=lambda: problems(chats),
-        endpoints=chats.application.endpoint_figures,
-        referrals=lambda: ReferralCounts(database=chats.database).ended(weeks.today()),
+        metrics=chats.metrics,
         reports=nothing if chats.report_watch is None else chats.report_watch.alarms,
         results=(lambda: _results(chats)) if chats.corrections else None,
         **(_among_others(chats) if chats.shared else {}),
@@ -110,7 +108,8 @@ def web_answers(chats: Chats, queue: JobQueue) -> Dispatch:
     return Dispatch(
         chat=chat,
         store=chats.store,
-        screen=WebScreen(boards=boards, entries=Entries(chat=chat), clock=time.monotonic),
+        screen=WebScreen(boards=boards, entries=Entries(chat=chat)),
+        **counted(chats),
         limits=chats.limits(),
         deliveries=chats.application.settings.storage.connections,
         slow_after=chats.application.settings.sessions.slow_after_seconds,

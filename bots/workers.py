@@ -165,7 +165,7 @@ def worker(chats: Chats) -> list[Bot]:
         quoted_after=None if chats.application.provider is None else settings.sessions.quoted_after_seconds,
     )
     answering: list[Bot] = [AnsweringBot(bot=bot, jobs=jobs)]
-    watched = signs_of_life(settings.health, lambda: jobs.connected)
+    watched = signs_of_life(chats, lambda: jobs.connected)
     return answering if watched is None else [*answering, watched]
 
 

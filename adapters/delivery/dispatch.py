@@ -51,12 +51,15 @@ class _Line:
     waiting: deque[Waiting] = field(default_factory=deque)
     kept: Kept | None = None
     worker: asyncio.Task[None] | None = None
+    begun: float = 0.0
 
 
 @dataclass(kw_only=True)
 class Dispatch:
     """Takes messages of one platform, and answers them. `slow_after`: seconds until a word that it takes longer.
 
+    `on_answer` is told what was shown, and the seconds since its message was taken up, None outside of a chat's line;
+    `on_given_up`, that a message is not tried again.
     `ready`: waited for before a chat's line begins; a platform that is in a hurry to acknowledge is not held up by it.
     `inbox`: where messages wait; without one, they are this process's alone. `apologises`: people can be told that nothing
     can be stored; not where what they see is stored, too. `crowded_after`: seconds that the oldest message may wait for
@@ -70,7 +73,8 @@ class Dispatch:
     deliveries: int = 1
     slow_after: float = 8.0
     retry: Retry = field(default_factory=Retry)
-    on_answer: Callable[[Outgoing], None] = lambda outgoing: None
+    on_answer: Callable[[Outgoing, float | None], None] = lambda outgoing, seconds: None
+    on_given_up: Callable[[], None] = lambda: None
     ready: Callable[[], Awaitable[None]] = _at_once
     inbox: Inbox | None = None
     apologises: bool = True
@@ -272,10 +276,11 @@ class Dispatch:
             _log.error("a message ended the process %d times and is given up", waiting.attempts)
             async with self.screen.busy(incoming):
                 await self._deliver(line, waiting, self.chat.pages.sorry(state))
+            self.on_given_up()
             return
         if incoming.at and self.store.now() - incoming.at > LATE_SECONDS:
             incoming = incoming.after_an_absence()
-        waiting = replace(waiting, incoming=incoming)
+        waiting, line.begun = replace(waiting, incoming=incoming), time.monotonic()
         try:
             async with self.screen.busy(incoming), _Slow(self, waiting, state):
                 await self.retry.until_done(
@@ -292,7 +297,7 @@ class Dispatch:
                     if outgoing.state is not None or outgoing.erased:
                         await self._deliver(line, waiting, outgoing)
                         return
-                    await self._show(waiting.incoming, outgoing, waiting)
+                    await self._show(waiting.incoming, outgoing, waiting, line)
             await self._let_go(waiting)
         except (Gone, Superseded, StorageError):
             raise
@@ -329,7 +334,7 @@ class Dispatch:
                     await self._finish(line, waiting, outgoing, poll)
                     break
             await asyncio.sleep(seconds)
-        self._answered(outgoing)
+        self._answered(outgoing, line)
 
     async def _finish(self, line: _Line, waiting: Waiting, outgoing: Outgoing, poll: str | None) -> None:
         """Store what came of a message, and let go of it."""
@@ -367,15 +372,17 @@ class Dispatch:
     def _parts(self, incoming: Incoming, outgoing: Outgoing) -> Sequence[Part]:
         return self.screen.parts(incoming, outgoing) if outgoing.text or outgoing.poll or outgoing.pictures else ()
 
-    async def _show(self, incoming: Incoming, outgoing: Outgoing, waiting: Waiting | None = None) -> None:
+    async def _show(
+        self, incoming: Incoming, outgoing: Outgoing, waiting: Waiting | None = None, line: _Line | None = None
+    ) -> None:
         """Show something that is not the end of a turn; of `waiting`, while that is ours."""
         for part in self._parts(incoming, outgoing):
             await self._send(part, waiting)
-        self._answered(outgoing)
+        self._answered(outgoing, line)
 
-    def _answered(self, outgoing: Outgoing) -> None:
+    def _answered(self, outgoing: Outgoing, line: _Line | None) -> None:
         try:
-            self.on_answer(outgoing)
+            self.on_answer(outgoing, None if line is None else time.monotonic() - line.begun)
         except Exception as error:  # whoever listens must not cost anybody an answer
             _log.error("a listener failed: %s", type(error).__name__)
 

@@ -28,6 +28,7 @@ from adapters.conversation.feedback_port import Poll
 from adapters.conversation.incoming import Incoming
 from adapters.conversation.receipt import Receipt
 from adapters.conversation.state import ChatState
+from adapters.delivery.queue_age import QueueFigures
 from adapters.delivery.store import ChatStore, Stored, Waiting
 from adapters.storage.identity import ChatIdentity
 
@@ -69,6 +70,13 @@ SELECT extract(epoch FROM now() - min({_SINCE})) FROM procrastinate_jobs AS job
 """  # noqa: S608 - ours
 AGE_SECONDS = 1.0
 """For so long the queue's age counts as known."""
+STALLED_SECONDS = 6.0
+"""Without a sign of life for so long a worker counts as dead; whoever looks each second has its chats go on within ten."""
+_FIGURES = text(
+    "SELECT (SELECT count(*) FROM inbox) AS waiting, "
+    "(SELECT count(*) FROM procrastinate_jobs WHERE status = 'failed') AS failed, "
+    "(SELECT count(*) FROM procrastinate_workers WHERE last_heartbeat > now() - make_interval(secs => :dead)) AS workers"
+)
 _RETRY = """
 WITH held AS (
   SELECT id FROM procrastinate_jobs
@@ -178,6 +186,12 @@ class JobQueue:
             age = await self.store.database.run(lambda connection: connection.execute(text(_AGE)).scalar())
             self._age.append((now, float(age or 0.0)))
         return self._age[-1][1]
+
+    async def figures(self) -> QueueFigures:
+        """What is to be known of the queue; raises StorageError."""
+        given = {"dead": STALLED_SECONDS}
+        row = await self.store.database.run(lambda connection: connection.execute(_FIGURES, given).one())
+        return QueueFigures(waiting=row.waiting, oldest=await self.age(), failed=row.failed, workers=row.workers)
 
     async def left(self, platform: str) -> tuple[Sequence[Waiting], int]:
         """Nothing: the queue knows what waits."""

@@ -1,4 +1,4 @@
-"""How many messages wait, and how long the oldest has been seen to wait: the database keeps no time of any."""
+"""How many messages wait, and for how long: where one process answers, as it sees it; the database keeps no time then."""
 
 from __future__ import annotations
 
@@ -13,6 +13,17 @@ from adapters.storage.database import Database
 from adapters.storage.tables import inbox
 
 ROUNDS = 60
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class QueueFigures:
+    """The queue of many processes. `waiting`: messages without an answer; `oldest`: seconds that one has lacked a worker;
+    `failed`: jobs that nobody will take up again; `workers`: those that live."""
+
+    waiting: int
+    oldest: float
+    failed: int
+    workers: int
 
 
 @dataclass(kw_only=True)

@@ -23,12 +23,10 @@ from procrastinate.retry import BaseRetryStrategy, RetryDecision
 from procrastinate.worker import Worker
 
 from adapters.delivery.dispatch import GIVE_UP_AFTER, Dispatch
-from adapters.delivery.job_queue import QUEUE, TASK, FencedJobs, JobQueue
+from adapters.delivery.job_queue import QUEUE, STALLED_SECONDS, TASK, FencedJobs, JobQueue
 from engine import SealBroken
 
 HEARTBEAT_SECONDS = 1.0
-STALLED_SECONDS = 6.0
-"""Without a sign of life for so long a worker counts as dead; whoever looks each second has its chats go on within ten."""
 LOOK_SECONDS = 1.0
 FORGOTTEN_SECONDS = 60.0
 """After so long without a sign of life a worker is forgotten."""
@@ -218,6 +216,7 @@ class JobWorker:
             if context.job.attempts < GIVE_UP_AFTER:
                 raise
             await self.queue.store.drop(row)
+            self.dispatches[platform].on_given_up()
             return
         if waiting is not None:
             if late:

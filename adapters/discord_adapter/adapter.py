@@ -151,7 +151,7 @@ class DiscordBot:
             limits=self.limits,
             deliveries=self.deliveries,
             slow_after=self.slow_after,
-            on_answer=self.moderators.shown,
+            on_answer=lambda outgoing, seconds: self.moderators.shown(outgoing),
             ready=self.wire.settled,
             inbox=self.inbox,
         )

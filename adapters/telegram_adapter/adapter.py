@@ -16,6 +16,7 @@ from telegram.error import BadRequest, InvalidToken, RetryAfter, TelegramError
 from telegram.ext import ExtBot
 
 from adapters.conversation.chat import Chat
+from adapters.conversation.outgoing import Outgoing
 from adapters.delivery.dispatch import Dispatch
 from adapters.delivery.inbox import Inbox
 from adapters.delivery.limits import ChatLimits
@@ -106,6 +107,8 @@ class TelegramBot:
     webhook_path: str = "/telegram"
     inbox: Inbox | None = None
     ownership: Callable[[int], Ownership] = lambda number: Undisputed()
+    on_answer: Callable[[Outgoing, float | None], None] = lambda outgoing, seconds: None
+    on_given_up: Callable[[], None] = lambda: None
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
     dispatch: Dispatch = field(init=False)
 
@@ -119,6 +122,8 @@ class TelegramBot:
             deliveries=self.deliveries,
             slow_after=self.slow_after,
             inbox=self.inbox,
+            on_answer=self.on_answer,
+            on_given_up=self.on_given_up,
         )
         self._updates = transport(1)
         self._webhook: Webhook | None = None

@@ -18,16 +18,15 @@ from adapters.delivery.limits import ChatLimits
 from adapters.delivery.store import ChatStore
 from adapters.editorial.desk import EditorialDesk
 from adapters.editorial.staff import TOKEN_HOLDER, Staff
-from adapters.endpoint_metrics import FigureSource, no_endpoints
 from adapters.storage.bells import BellListener
 from adapters.web_adapter.address_limits import AddressLimits, Buckets, Places
 from adapters.web_adapter.boards import Boards
 from adapters.web_adapter.cookies import FormTokens
 from adapters.web_adapter.editorial_pages import EditorialPages
 from adapters.web_adapter.entries import Entries
-from adapters.web_adapter.metrics import Metrics
+from adapters.web_adapter.metrics import Alarms, Metrics, nothing
 from adapters.web_adapter.operator_door import LOGINS_A_MINUTE, OperatorDoor
-from adapters.web_adapter.operator_pages import Alarms, Ended, OperatorPages, Problems, nothing
+from adapters.web_adapter.operator_pages import OperatorPages, Problems
 from adapters.web_adapter.operator_texts import OperatorTexts
 from adapters.web_adapter.overview import Overviews, no_overview
 from adapters.web_adapter.pause import Pause
@@ -70,8 +69,7 @@ class WebBot:
     pause: Pause = field(default_factory=Pause)
     overview: Overviews = no_overview
     problems: Problems = nothing
-    referrals: Ended = nothing
-    endpoints: FigureSource = no_endpoints
+    metrics: Metrics = field(default_factory=Metrics)
     boards: Boards | None = None
     inbox: Callable[[Entries], Inbox] | None = None
     bells: BellListener | None = None
@@ -86,7 +84,7 @@ class WebBot:
 
     def __post_init__(self) -> None:
         quiet_libraries()
-        settings, metrics = self.settings, Metrics(clock=self.clock, endpoints=self.endpoints)
+        settings, metrics = self.settings, self.metrics
         entries = Entries(chat=self.chat)
         boards = self.boards
         if boards is None:
@@ -100,12 +98,13 @@ class WebBot:
             dispatch=Dispatch(
                 chat=self.chat,
                 store=self.store,
-                screen=WebScreen(boards=boards, entries=entries, clock=self.clock, timed=metrics.took),
+                screen=WebScreen(boards=boards, entries=entries),
                 limits=self.limits,
                 crowded_after=self.crowded_after,
                 deliveries=DELIVERIES,
                 slow_after=self.slow_after,
                 on_answer=metrics.answered,
+                on_given_up=metrics.gave_up,
                 inbox=None if self.inbox is None else self.inbox(entries),
             ),
             boards=boards,
@@ -125,6 +124,7 @@ class WebBot:
                 overall=settings.streams, an_address=settings.streams_an_address, a_session=settings.streams_a_session
             ),
         )
+        metrics.streams = lambda: self.site.places.open
         token = "" if settings.operator_token is None else settings.operator_token.get_secret_value()
         door = OperatorDoor(
             site=self.site,
@@ -139,7 +139,6 @@ class WebBot:
             door=door,
             overview=self.overview,
             problems=self.problems,
-            referrals=self.referrals,
             reports=self.reports,
         )
         self.app = application(self.site, operator, EditorialPages(door=door, desk=self.desk))

@@ -32,7 +32,7 @@ MOST_CHARACTERS = 60_000
 class Board:
     """One chat's entries. `epoch` tells a browser whether its numbers are still ours.
 
-    `waiting`: messages taken and not yet begun; `working`: those being answered, the last one since `begun`. `listening`:
+    `waiting`: messages taken and not yet begun; `working`: those being answered. `listening`:
     open pages that are told what is new. `status`: a word for a moment. Where it lies on disk, `version` and `seen_hour` are
     of what was read last, and `token` is what rings for it; `made`: how often its numbers have stayed and its entries not.
     """
@@ -45,7 +45,6 @@ class Board:
     working: int = 0
     listening: int = 0
     done: int = 0
-    begun: float | None = None
     status: str = ""
     seeded: bool = False
     closed: bool = False
@@ -240,13 +239,11 @@ class Boards:
         elif not board.seeded and incoming.command in {"", "ask"} and said is not None:
             board.add(said)  # so many chats are open that its board has been given up meanwhile
         board.working += 1
-        board.begun = self.clock()
         board.ring()
         try:
             yield
         finally:
             board.working -= 1
-            board.begun = None
             board.done += 1
             board.ring()
 

@@ -74,12 +74,7 @@ class Guard:
         peer = scope["client"][0] if scope.get("client") else ""
         chain = ",".join(headers.getlist("x-forwarded-for"))
         address = forwarded(peer, chain, self._trusted)
-        # A proxy stands on this computer as well. Some write no header at all, so a public address is enough to know.
-        proxied = (
-            self.settings.public_url or self.settings.trusted_proxies or any(one in headers for one in _FORWARDING)
-        )
-        near = is_within(peer, _NEAR) and not proxied
-        return Requester(address=self.addresses.name(address), near=near)
+        return Requester(address=self.addresses.name(address), near=is_near(self.settings, peer, headers))
 
     def _refusal(self, headers: Headers, path: str, asker: Requester) -> int:
         hosts = self.settings.hosts
@@ -151,6 +146,13 @@ class Requester:
 
     address: bytes
     near: bool
+
+
+def is_near(settings: WebSettings, peer: str, headers: Headers) -> bool:
+    """Whether a request surely comes from this computer: where no proxy can stand between."""
+    # A proxy stands on this computer as well. Some write no header at all, so a public address is enough to know.
+    proxied = settings.public_url or settings.trusted_proxies or any(one in headers for one in _FORWARDING)
+    return is_within(peer, _NEAR) and not proxied
 
 
 def own_origin(settings: WebSettings, headers: Headers, scheme: str) -> str:

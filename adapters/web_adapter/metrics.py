@@ -1,22 +1,61 @@
-"""What the operator may know of the page: counts and times, never what was written or by whom."""
+"""What the operator may know of a process: counts and times, never what was written or by whom."""
 
 from __future__ import annotations
 
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from prometheus_client import CollectorRegistry, Gauge, Histogram, generate_latest
 from prometheus_client import Counter as Total
+from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
 
 from adapters.conversation.outgoing import Outgoing
+from adapters.delivery.queue_age import QueueFigures
 from adapters.endpoint_metrics import EndpointCollector, FigureSource, no_endpoints
 from adapters.feedback.report_figures import ReportedPart
-from engine import Outcome
+from engine import Outcome, StorageError
+
+Ended = Callable[[], Awaitable[Sequence[tuple[str, str, int]]]]
+"""How often crisis referrals were shown, in weeks that have ended: week, platform, count. May raise StorageError."""
+Alarms = Callable[[], Awaitable[Sequence[ReportedPart]]]
+"""Parts of texts with so many reports that the operator is alarmed. May raise StorageError."""
 
 _BOUNDS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 60)
 _MOST = 1_000
+MEDIA_TYPE = "text/plain; version=0.0.4"
+FIVE, TEN = 5, 10
+"""What waits is told in fives, and for how long in tens of seconds: a single message that came and was not counted among
+the answers would be a crisis referral."""
+
+
+async def nothing() -> Sequence[Any]:
+    """No counts."""
+    return ()
+
+
+@dataclass(kw_only=True, eq=False)  # a registry keeps it by identity
+class QueueCollector(Collector):
+    """What is known of the queue of many processes; no family where nothing is."""
+
+    figures: QueueFigures | None = None
+
+    def describe(self) -> Iterator[Metric]:
+        """Nothing in advance."""
+        return iter(())
+
+    def collect(self) -> Iterator[Metric]:
+        """The families, one sample each: every process tells the same, as it stands in the database."""
+        if (found := self.figures) is None:
+            return
+        waiting, oldest = found.waiting - found.waiting % FIVE, found.oldest - found.oldest % TEN
+        yield GaugeMetricFamily("cafi_queue_waiting", "Messages that are not answered yet, in fives.", waiting)
+        yield GaugeMetricFamily("cafi_queue_oldest_seconds", "How long the oldest lacks a worker, in tens.", oldest)
+        yield GaugeMetricFamily("cafi_queue_failed", "Jobs that the queue has given up.", found.failed)
+        yield GaugeMetricFamily("cafi_queue_workers", "Workers that live.", found.workers)
 
 
 @dataclass(kw_only=True)
@@ -24,11 +63,16 @@ class Metrics:
     """Counts since the start of the process, such that who watches them does not see what somebody in need does.
 
     No request is counted by its page, as a message without an answer among the answers is a crisis referral; and of what
-    is not counted among the answers, no time is counted either.
+    is not counted among the answers, no time is counted either. `queue`: where workers answer; may raise StorageError.
+    `streams`: pages that are open here.
     """
 
     clock: Callable[[], float] = time.monotonic
     endpoints: FigureSource = no_endpoints
+    referrals: Ended = nothing
+    reports: Alarms = nothing
+    queue: Callable[[], Awaitable[QueueFigures]] | None = None
+    streams: Callable[[], int] = lambda: 0
     begun: float = 0.0
     answers: Counter[str] = field(default_factory=Counter)
     decisions: Counter[str] = field(default_factory=Counter)
@@ -41,23 +85,28 @@ class Metrics:
         self.begun = self.clock()
         one = self._registry
         one.register(EndpointCollector(figures=self.endpoints, clock=self.clock))
+        self._queue = QueueCollector()
+        one.register(self._queue)
         self._requests = Total("cafi_web_requests", "Requests by how they ended.", ["ended"], registry=one)
         self._seconds = Histogram(
             "cafi_web_request_seconds", "Time to answer a request.", buckets=_BOUNDS, registry=one
         )
-        self._answered = Total("cafi_answers", "Answers shown on the web page.", ["outcome"], registry=one)
+        self._answered = Total(
+            "cafi_answers", "Answers shown on the web page and on Telegram.", ["outcome"], registry=one
+        )
         self._decided = Total("cafi_decisions", "Decisions of the filter.", ["decision"], registry=one)
         self._answering = Histogram(
             "cafi_answer_seconds", "Time from taking up a message to its answer.", buckets=_BOUNDS, registry=one
         )
+        self._given_up = Total("cafi_given_up", "Messages that were given up, in place of trying again.", registry=one)
         self._streams = Gauge("cafi_web_streams", "Open pages that are told of answers at once.", registry=one)
-        self._referrals = Gauge(
+        self._referred = Gauge(
             "cafi_referrals",
             "Crisis referrals of weeks that have ended, rounded down to fives.",
             ["week", "platform"],
             registry=one,
         )
-        self._reports = Gauge(
+        self._reported = Gauge(
             "cafi_reports",
             "Reports within four weeks that an answer worried or harmed somebody, where they alarm: rounded down to fives.",
             ["assistant", "part"],
@@ -74,9 +123,10 @@ class Metrics:
             self._page_times.append(seconds)
             self._seconds.observe(seconds)
 
-    def answered(self, outgoing: Outgoing) -> None:
-        """Something was shown; turns are counted."""
-        if outgoing.turn is None or not counts(outgoing):
+    def answered(self, outgoing: Outgoing, seconds: float | None = None) -> None:
+        """Something was shown; turns are counted, and the time since the message was taken up, if it is known."""
+        # Of the fixed ones most are crisis referrals, and a model takes longer.
+        if outgoing.turn is None or outgoing.turn.review.outcome is Outcome.FIXED:
             return
         review = outgoing.turn.review
         self.answers[str(review.outcome)] += 1
@@ -84,11 +134,13 @@ class Metrics:
         if review.stages:
             self.decisions[str(review.decision)] += 1
             self._decided.labels(str(review.decision)).inc()
+        if seconds is not None:
+            self._answer_times.append(seconds)
+            self._answering.observe(seconds)
 
-    def took(self, seconds: float) -> None:
-        """An answer that counts has been made."""
-        self._answer_times.append(seconds)
-        self._answering.observe(seconds)
+    def gave_up(self) -> None:
+        """A message will not be answered, however often it was tried."""
+        self._given_up.inc()
 
     def uptime(self) -> float:
         """Seconds since the start."""
@@ -106,23 +158,21 @@ class Metrics:
         """The same of the last pages."""
         return _percentiles(self._page_times)
 
-    def exposition(
-        self, *, streams: int, referrals: Sequence[tuple[str, str, int]], reports: Sequence[ReportedPart] = ()
-    ) -> bytes:
-        """Everything as Prometheus reads it. `referrals`: week, platform and count, as they may be seen."""
-        self._streams.set(streams)
-        self._referrals.clear()
+    async def exposition(self) -> bytes:
+        """Everything as Prometheus reads it; without what only the database knows, while that is away."""
+        self._streams.set(self.streams())
+        try:
+            referrals, reports = await self.referrals(), await self.reports()
+            self._queue.figures = None if self.queue is None else await self.queue()
+        except StorageError:  # what else there is to know is wanted most then
+            referrals, reports, self._queue.figures = (), (), None
+        self._referred.clear()
         for week, platform, count in referrals:
-            self._referrals.labels(week, platform).set(count)
-        self._reports.clear()
+            self._referred.labels(week, platform).set(count)
+        self._reported.clear()
         for one in reports:
-            self._reports.labels(one.assistant, one.part).set(one.at_least)
+            self._reported.labels(one.assistant, one.part).set(one.at_least)
         return generate_latest(self._registry)
-
-
-def counts(outgoing: Outgoing) -> bool:
-    """Whether this is an answer to count: of the fixed ones most are crisis referrals, and a model takes longer."""
-    return outgoing.turn is not None and outgoing.turn.review.outcome is not Outcome.FIXED
 
 
 def _percentiles(times: Sequence[float]) -> tuple[float, float] | None:

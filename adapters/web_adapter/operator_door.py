@@ -36,6 +36,17 @@ class SignInNeeded(Exception):
         self.kept = kept
 
 
+def bears(headers: Mapping[str, str], token: str) -> bool:
+    """Whether a request carries the operator's token."""
+    kind, _, given = headers.get("authorization", "").partition(" ")
+    return kind.casefold() == "bearer" and fits(given.strip(), token)
+
+
+def fits(given: str, token: str) -> bool:
+    """Whether something is the operator's token; nothing is where there is none."""
+    return bool(token) and hmac.compare_digest(given.encode(errors="surrogatepass"), token.encode())
+
+
 @dataclass(kw_only=True)
 class OperatorDoor:
     """Who may come in, and as what. `open`: whether there are such pages at all."""
@@ -62,11 +73,7 @@ class OperatorDoor:
 
     def bearer(self, visit: Visit) -> bool:
         """Whether a request carries the token itself."""
-        kind, _, token = visit.request.headers.get("authorization", "").partition(" ")
-        return kind.casefold() == "bearer" and self._fits(token.strip())
-
-    def _fits(self, token: str) -> bool:
-        return bool(self.token) and hmac.compare_digest(token.encode(errors="surrogatepass"), self.token.encode())
+        return bears(visit.request.headers, self.token)
 
     async def who(self, visit: Visit) -> StaffMember | None:
         """Who is signed in."""
@@ -122,7 +129,7 @@ class OperatorDoor:
         fields = await visit.form()
         # Only wrong tokens count: else somebody behind the same proxy could lock the operator out. At 24 characters
         # and more, the page's limit of requests is bound enough for guessing.
-        if not self._fits(fields.get("token", "")):
+        if not fits(fields.get("token", ""), self.token):
             if not self.logins.take(visit.asker.address):
                 raise RequestRefused(429)
             return self.sign_in_page(visit, status=403, problem=self.said(visit).sign_in.wrong)

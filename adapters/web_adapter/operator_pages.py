@@ -6,30 +6,17 @@ import csv
 import io
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from starlette.responses import RedirectResponse, Response
 
 from adapters.editorial.staff import StaffRole
-from adapters.feedback.report_figures import ReportedPart
 from adapters.moderation.audit import Action, StaffAction, Target
+from adapters.web_adapter.metrics import MEDIA_TYPE, Alarms, nothing
 from adapters.web_adapter.operator_door import OperatorDoor, SignInNeeded
 from adapters.web_adapter.overview import Overviews, feedback_plots, health_plot, no_overview, panels
 from adapters.web_adapter.website import RequestRefused, Visit
-from engine import StorageError
 
 Problems = Callable[[], Awaitable[Sequence[str]]]
-Ended = Callable[[], Awaitable[Sequence[tuple[str, str, int]]]]
-"""How often crisis referrals were shown, in weeks that have ended: week, platform, count. May raise StorageError."""
-
-
-Alarms = Callable[[], Awaitable[Sequence[ReportedPart]]]
-"""Parts of texts with so many reports that the operator is alarmed. May raise StorageError."""
-
-
-async def nothing() -> Sequence[Any]:
-    """No counts."""
-    return ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,7 +26,6 @@ class OperatorPages:
     door: OperatorDoor
     overview: Overviews = no_overview
     problems: Problems = nothing
-    referrals: Ended = nothing
     reports: Alarms = nothing
 
     async def page(self, visit: Visit) -> Response:
@@ -106,13 +92,7 @@ class OperatorPages:
         """Figures for Prometheus: with the token, or asked from this computer where no proxy can stand between."""
         if not (visit.asker.near or self.door.bearer(visit)):
             raise RequestRefused(404)
-        try:
-            referrals, reports = await self.referrals(), await self.reports()
-        except StorageError:  # what else there is to know is wanted most then
-            referrals, reports = (), ()
-        site = self.door.site
-        content = site.metrics.exposition(streams=site.places.open, referrals=referrals, reports=reports)
-        return Response(content, media_type="text/plain; version=0.0.4")
+        return Response(await self.door.site.metrics.exposition(), media_type=MEDIA_TYPE)
 
 
 def as_csv(rows: Sequence[Sequence[str]], name: str) -> Response:

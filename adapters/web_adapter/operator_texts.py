@@ -91,6 +91,8 @@ class OverviewTexts(Strict):
     waiting: str
     oldest: str
     minutes: str
+    workers: str
+    at_workers: str
     endpoints: str
     no_endpoints: str
     states: dict[str, str]

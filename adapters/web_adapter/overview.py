@@ -40,12 +40,14 @@ class Overview:
     """What the composition root knows. `spent`: day, tokens and cost. `referrals`: week, platform and count of weeks that have
     ended, in fives. `unanswered`: week, assistant, topic and count, alike. `contacts` and `sources` by state.
 
-    `oldest`: seconds that the oldest message has been seen to wait. `alerts`: None where none are sent, else what is on.
+    `oldest`: seconds that the oldest message has been seen to wait. `workers`: those that live, None where this process
+    answers by itself. `alerts`: None where none are sent, else what is on.
     """
 
     waiting: int = 0
     oldest: float = 0.0
     recent: Sequence[int] = ()
+    workers: int | None = None
     spent: Sequence[tuple[str, int, float]] = ()
     tokens_a_day: int | None = None
     cost_a_day: float | None = None
@@ -80,9 +82,10 @@ class Panel:
 def panels(found: Overview, said: OperatorTexts, **here: Any) -> list[Panel]:
     """All blocks but those of the page itself; `here` are counts of this process."""
     say = said.overview
+    none = say.none if found.workers is None else say.at_workers
     return [
-        _bars("answers", say.answers, _counted(here["answers"]), say.none),
-        _bars("decisions", say.decisions, _counted(here["decisions"]), say.none),
+        _bars("answers", say.answers, _counted(here["answers"]), none),
+        _bars("decisions", say.decisions, _counted(here["decisions"]), none),
         _bars("requests", say.requests, _counted(here["requests"]), say.none),
         _queue(found, said),
         _endpoints(found, said),
@@ -115,7 +118,8 @@ def _queue(found: Overview, said: OperatorTexts) -> Panel:
     say = said.overview
     oldest = f"{found.oldest / 60:.0f} {say.minutes}" if found.waiting else "–"
     bars = [PlotBar(name=f"−{len(found.recent) - at}", value=count) for at, count in enumerate(found.recent)]
-    rows = ((say.waiting, f"{found.waiting}"), (say.oldest, oldest))
+    workers = () if found.workers is None else ((say.workers, f"{found.workers}"),)
+    rows = ((say.waiting, f"{found.waiting}"), (say.oldest, oldest), *workers)
     return Panel(id="queue", title=say.queue, plot=bar_plot(bars, say.queue) if bars else None, rows=rows)
 
 
@@ -130,6 +134,8 @@ def _endpoints(found: Overview, said: OperatorTexts) -> Panel:
             PlotBar(name=one.endpoint, value=sum(one.calls.values()), said=state, kind="" if closed else "warn")
         )
         rows.append((one.endpoint, " · ".join(part for part in (state, calls) if part)))
+    if bars and found.workers is not None:
+        return Panel(id="endpoints", title=say.endpoints, plot=None, rows=((say.at_workers, ""),))
     plot = bar_plot(bars, say.endpoints) if bars else None
     return Panel(id="endpoints", title=say.endpoints, plot=plot, rows=tuple(rows) or ((say.no_endpoints, ""),))
 

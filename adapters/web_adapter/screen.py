@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
 
@@ -12,7 +12,6 @@ from adapters.conversation.outgoing import Outgoing
 from adapters.delivery.screen import NotNow
 from adapters.web_adapter.boards import Board, Boards
 from adapters.web_adapter.entries import QUIET, Entries
-from adapters.web_adapter.metrics import counts
 from engine import StorageError
 
 TROUBLE_SECONDS = 2.0
@@ -30,12 +29,10 @@ class Part:
 
 @dataclass(frozen=True, kw_only=True)
 class WebScreen:
-    """The boards as a platform's screen. `timed`: told how many seconds an answer took that counts."""
+    """The boards as a platform's screen."""
 
     boards: Boards
     entries: Entries
-    clock: Callable[[], float]
-    timed: Callable[[float], None] = lambda seconds: None
 
     def parts(self, incoming: Incoming, outgoing: Outgoing) -> Sequence[Part]:
         """One part; none for what is not to be seen."""
@@ -62,11 +59,9 @@ class WebScreen:
                 board.add(entry)
 
         try:
-            board = await self.boards.change(identity, put)
+            await self.boards.change(identity, put)
         except StorageError:
             raise NotNow(TROUBLE_SECONDS) from None
-        if counts(outgoing) and board.begun is not None:
-            self.timed(self.clock() - board.begun)
         return part.poll or None
 
     def busy(self, incoming: Incoming) -> AbstractAsyncContextManager[object]:

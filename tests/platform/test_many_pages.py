@@ -70,11 +70,13 @@ class Deployment:
     storage: StorageSettings
     stack: AsyncExitStack = field(default_factory=AsyncExitStack)
     running: dict[int, asyncio.Task[None]] = field(default_factory=dict)
+    joined: list[Chats] = field(default_factory=list)
 
     async def _joined(self, **settings: Any) -> Chats:
         chats = chats_in(self.folder, queue="workers", storage=self.storage, **settings)
         await self.stack.enter_async_context(chats.application.closing)
         await chats.begin()
+        self.joined.append(chats)
         return chats
 
     async def server(self, **settings: Any) -> WebBot:
@@ -269,6 +271,23 @@ async def test_questions_and_the_pause_are_the_same_at_every_server(deployment: 
     await operator.post("/operator/switch", do="resume")
     await elsewhere.get("/chat")
     assert "have paused it" not in elsewhere.words.rpartition(QUESTION)[2] or ANSWER in await elsewhere.ask(QUESTION)
+
+
+async def test_workers_count_the_pages_answers_and_the_operators_page_says_so(deployment: Deployment) -> None:
+    """An answer and its time are counted by the worker that made it; the operator's page shows no zero in their place, and who
+    works."""
+    server = await deployment.server(page={"operator_token": TOKEN})
+    await deployment.worker()
+    serves, works = deployment.joined
+    anna = await deployment.browser(server)
+    await anna.begin()
+    assert ANSWER in await anna.ask(QUESTION)
+    await eventually(lambda: works.metrics.answers.total() == 1)
+    assert len(works.metrics.answer_seconds()) == 1 and not serves.metrics.answers
+    operator = await deployment.browser(server)
+    await operator.get("/operator", headers={"Authorization": f"Bearer {TOKEN}"})
+    assert operator.words.count("Counted by each worker for itself") == 3
+    assert "Workers 1" in operator.words and "Answers None yet" not in operator.words
 
 
 @pytest.mark.timeout(180)

@@ -26,15 +26,20 @@ from bots.cli import app
 from bots.cli.backup import VARIABLE
 from bots.paths import data_root
 from bots.settings import SECRETS_FOLDER, CafiSettings, read_settings
+from tests.compose_files import composed
 
 ROOT = Path(__file__).resolve().parents[2]
 DEPLOY = ROOT / "deploy"
 FILES = sorted(path for path in DEPLOY.rglob("*") if path.is_file() and "secrets" not in path.parts)
-TRIED = {"Caddyfile", "prometheus.yml", "alerts.yml", "cafi.yaml", ".env.example", "make-secrets.sh"}
+TRIED = {
+    *("Caddyfile", "prometheus.yml", "prometheus.workers.yml", "alerts.yml", "cafi.yaml", ".env.example"),
+    "make-secrets.sh",
+}
 """Those that have been run or read by their own program; the others say that nobody has built them yet."""
 CONTAINERFILE = (DEPLOY / "Containerfile").read_text(encoding="utf-8")
 CADDYFILE = (DEPLOY / "Caddyfile").read_text(encoding="utf-8")
-COMPOSE: dict[str, Any] = yaml.safe_load((DEPLOY / "compose.yaml").read_text(encoding="utf-8"))
+COMPOSE, MANY = composed("compose.yaml"), composed("compose.yaml", "compose.workers.yaml")
+"""One process, and many."""
 SERVICES: dict[str, Any] = COMPOSE["services"]
 MANIFESTS: dict[str, Any] = {
     one["kind"]: one
@@ -42,8 +47,16 @@ MANIFESTS: dict[str, Any] = {
     for one in yaml.safe_load_all(path.read_text(encoding="utf-8"))
 }
 POD: dict[str, Any] = MANIFESTS["Deployment"]["spec"]["template"]["spec"]
+OF_WORKERS: dict[str, Any] = {
+    f"{one['kind']} {one['metadata']['name']}": one
+    for path in (DEPLOY / "kubernetes" / "workers").glob("*.yaml")
+    for one in yaml.safe_load_all(path.read_text(encoding="utf-8"))
+}
+MANY_PODS: dict[str, dict[str, Any]] = {
+    name: one["spec"]["template"]["spec"] for name, one in OF_WORKERS.items() if "template" in one["spec"]
+}
 HOME = "/var/lib/cafi"
-PORT = 8080
+PORT, FIGURES = 8080, 8090
 ACCOUNT = 10001
 
 
@@ -112,13 +125,13 @@ def test_every_variable_that_is_named_is_a_setting() -> None:
 def test_every_cafi_command_is_one_that_there_is() -> None:
     """Units, containers and pages call commands of `cafi` that exist, with options that those commands have."""
     lines = [
-        *(value for name in ("cafi.service", "cafi-backup.service") for value in unit(name)["ExecStart"]),
-        shlex.join(["cafi", *SERVICES["cafi"]["command"]]),
-        shlex.join(["cafi", *POD["containers"][0]["args"]]),
+        *(value for path in (DEPLOY / "systemd").glob("*.service") for value in unit(path.name)["ExecStart"]),
+        *(shlex.join(["cafi", *MANY["services"][one]["command"]]) for one in ("cafi", "worker", "migrate")),
+        *(shlex.join(["cafi", *one["containers"][0]["args"]]) for one in (POD, *MANY_PODS.values())),
     ]
     for page in ("docs/operations.md", "docs/howto/deploy.md"):
         lines += re.findall(r"\bcafi (?:check|backup|eval|migrate|restore)\b[^`|\n]*", (ROOT / page).read_text("utf-8"))
-    assert len(lines) > 8
+    assert len(lines) > 15
     for line in lines:
         command: Any = get_command(app)
         for word in shlex.split(line)[1:]:
@@ -129,10 +142,11 @@ def test_every_cafi_command_is_one_that_there_is() -> None:
                 command = command.commands[word]
 
 
-def test_what_compose_names_is_there(secrets: Path) -> None:
+@pytest.mark.parametrize("project", [COMPOSE, MANY], ids=["one", "many"])
+def test_what_compose_names_is_there(project: dict[str, Any], secrets: Path) -> None:
     """Files, secrets, networks and volumes that a service uses exist or are declared, and none is declared for nobody."""
     used: dict[str, set[str]] = {"secrets": set(), "networks": set(), "volumes": set()}
-    for service in SERVICES.values():
+    for service in project["services"].values():
         used["secrets"] |= set(service.get("secrets", ()))
         used["networks"] |= set(service["networks"])
         for volume in service.get("volumes", ()):
@@ -142,8 +156,8 @@ def test_what_compose_names_is_there(secrets: Path) -> None:
                 assert volume.endswith(":ro")
             else:
                 used["volumes"].add(source)
-        assert set(service.get("depends_on", ())) <= SERVICES.keys()
-    assert all(names == COMPOSE[kind].keys() for kind, names in used.items())
+        assert set(service.get("depends_on", ())) <= project["services"].keys()
+    assert all(names == project[kind].keys() for kind, names in used.items())
     assert {Path(one["file"]).name for one in COMPOSE["secrets"].values()} == {one.name for one in secrets.iterdir()}
     build = SERVICES["cafi"]["build"]
     assert (DEPLOY / build["context"] / build["dockerfile"]).resolve() == DEPLOY / "Containerfile"
@@ -161,8 +175,12 @@ def test_what_a_container_reads_is_mounted_where_it_looks() -> None:
         + (DEPLOY / "prometheus" / "prometheus.yml").read_text("utf-8"),
         "grafana": (DEPLOY / "grafana" / "provisioning" / "dashboards" / "cafi.yaml").read_text("utf-8"),
     }
-    for name, text in configured.items():
-        service = SERVICES[name]
+    workers = shlex.join(MANY["services"]["prometheus"]["command"])
+    workers += (DEPLOY / "prometheus" / "prometheus.workers.yml").read_text("utf-8")
+    read = [(SERVICES[name], text) for name, text in configured.items()]
+    read += [(MANY["services"]["prometheus"], workers)]
+    read += [(MANY["services"][one], shlex.join(MANY["services"][one]["command"])) for one in ("worker", "migrate")]
+    for service, text in read:
         mounted = [volume.split(":")[1] for volume in service["volumes"]]
         mounted += [f"/run/secrets/{one}" for one in service.get("secrets", ())]
         paths = re.findall(r"(?<![\w:/])/(?:etc|run|prometheus)[\w./-]*", text)
@@ -197,6 +215,7 @@ def test_ports_agree() -> None:
     assert f"CAFI_WEB__PORT={PORT}" in CONTAINERFILE and f"\nEXPOSE {PORT}\n" in CONTAINERFILE
     assert health in CONTAINERFILE and health in SERVICES["cafi"]["healthcheck"]["test"][-1]
     assert set(re.findall(r"reverse_proxy (\w+:\d+)", CADDYFILE)) == {f"cafi:{PORT}", "grafana:3000"}
+    assert set(re.findall(r"dynamic a (.+)", CADDYFILE)) == {f"cafi {PORT}"}
     ports = {one["name"]: one["containerPort"] for one in POD["containers"][0]["ports"]}
     assert ports == {"web": PORT}
     assert MANIFESTS["Service"]["spec"]["ports"][0]["targetPort"] == "web"
@@ -207,6 +226,51 @@ def test_ports_agree() -> None:
     assert not any(port in published for published in SERVICES["proxy"]["ports"])
     source = yaml.safe_load((DEPLOY / "grafana/provisioning/datasources/prometheus.yaml").read_text("utf-8"))
     assert urlsplit(source["datasources"][0]["url"]).hostname in SERVICES
+
+
+def test_many_processes_are_asked_for_figures_where_they_serve_them() -> None:
+    """Prometheus, checks and probes ask each process at its health.port, which no proxy reaches and nobody publishes."""
+    services = MANY["services"]
+    many = {name for name, one in services.items() if one["image"] == "cafi:local"}
+    assert many == {"migrate", "cafi", "worker"}
+    for name in many:
+        assert services[name]["environment"]["CAFI_HEALTH__PORT"] == str(FIGURES)
+    scrape = yaml.safe_load((DEPLOY / "prometheus" / "prometheus.workers.yml").read_text("utf-8"))["scrape_configs"]
+    assert [one["job_name"] for one in scrape] == ["cafi"]
+    (asked,) = scrape[0]["dns_sd_configs"]
+    assert (set(asked["names"]), asked["port"]) == ({"cafi", "worker"}, FIGURES)
+    assert scrape[0]["authorization"] == {"credentials_file": "/run/secrets/CAFI_WEB__OPERATOR_TOKEN"}
+    at = {name for name, one in services.items() if "figures" in one["networks"]}
+    assert at == {"cafi", "worker", "prometheus"}, "the proxy would come from an address that is not trusted"
+    assert f":{FIGURES}/readyz" in services["worker"]["healthcheck"]["test"][-1]
+    one = yaml.safe_load((DEPLOY / "prometheus" / "prometheus.yml").read_text("utf-8"))
+    many_asked = yaml.safe_load((DEPLOY / "prometheus" / "prometheus.workers.yml").read_text("utf-8"))
+    assert one["global"] == many_asked["global"] and one["rule_files"] == many_asked["rule_files"]
+
+
+def test_a_worker_is_what_the_one_process_is_but_for_what_it_does() -> None:
+    """Containers and pods of many have account, rights, secrets and bounds of the one, and start after `migrate` has ended."""
+    services, own = (
+        MANY["services"],
+        {"command", "environment", "networks", "depends_on", "healthcheck", "deploy", "build"},
+    )
+    for name in ("migrate", "worker"):
+        differs = own | ({"restart"} if name == "migrate" else set())
+        assert {key: value for key, value in services[name].items() if key not in differs} == {
+            key: value for key, value in SERVICES["cafi"].items() if key not in differs
+        }
+        assert services[name]["environment"] == services["cafi"]["environment"]
+    assert SERVICES["cafi"]["environment"].items() < services["cafi"]["environment"].items()
+    for name in ("cafi", "worker"):
+        assert services[name]["depends_on"]["migrate"] == {"condition": "service_completed_successfully"}
+        assert services[name]["deploy"]["replicas"] > 1
+    for pod in MANY_PODS.values():
+        for key in ("securityContext", "automountServiceAccountToken", "enableServiceLinks"):
+            assert pod[key] == POD[key]
+        container, its = pod["containers"][0], POD["containers"][0]
+        for key in ("image", "securityContext", "volumeMounts"):
+            assert container[key] == its[key]
+        assert container["resources"]["limits"] == its["resources"]["limits"]
 
 
 def test_accounts_and_the_one_writable_folder_agree() -> None:
@@ -220,22 +284,41 @@ def test_accounts_and_the_one_writable_folder_agree() -> None:
     mounts = {one["mountPath"]: one for one in POD["containers"][0]["volumeMounts"]}
     assert {path for path, one in mounts.items() if not one.get("readOnly")} == {HOME, "/tmp"}  # noqa: S108 in a container
     assert {one["name"] for one in mounts.values()} == {one["name"] for one in POD["volumes"]}
-    for name in ("cafi.service", "cafi-backup.service"):
+    for name in ("cafi.service", "cafi-worker@.service", "cafi-migrate.service", "cafi-backup.service"):
         assert unit(name)["WorkingDirectory"] == [HOME] and unit(name)["StateDirectory"] == ["cafi"]
         assert unit(name)["User"] == ["cafi"] and unit(name)["ProtectSystem"] == ["strict"]
 
 
-def test_nothing_runs_with_more_rights_than_it_needs() -> None:
+def test_a_worker_as_a_unit_is_as_closed_as_the_receiver() -> None:
+    """What the unit of the one process may not do, those of workers and of their preparation may not; they stop together."""
+    own = {"Description", "Documentation", "ExecStart", "Environment", "WantedBy", "After", "Conflicts", "PartOf"}
+    once = {"Type", "Restart", "RestartSec", "TimeoutStopSec"}
+    first, worker, migrate = (unit(f"{one}.service") for one in ("cafi", "cafi-worker@", "cafi-migrate"))
+    assert {key: worker[key] for key in worker if key not in own} == {
+        key: first[key] for key in first if key not in own
+    }
+    assert {key: migrate[key] for key in migrate if key not in own | once} == {
+        key: first[key] for key in first if key not in own | once
+    }
+    for one in (first, worker):
+        assert one["Conflicts"] == ["cafi-migrate.service"] and "cafi-migrate.service" in one["After"][0]
+        assert one["PartOf"] == ["cafi.target"]
+    assert worker["WantedBy"] == ["cafi.target"] and unit("cafi.target")["Wants"] == ["cafi.service"]
+
+
+@pytest.mark.parametrize("project", [COMPOSE, MANY], ids=["one", "many"])
+def test_nothing_runs_with_more_rights_than_it_needs(project: dict[str, Any]) -> None:
     """Every container has a read-only file system, no capability but the proxy's, bounds of memory without swap, and only
     the proxy is published; databases and monitoring reach nobody outside."""
-    for name, service in SERVICES.items():
+    for name, service in project["services"].items():
         assert service["read_only"] and service["cap_drop"] == ["ALL"], name
         assert service["security_opt"] == ["no-new-privileges:true"] and service["logging"]["options"]["max-size"]
         assert service["mem_limit"] == service["memswap_limit"]
         assert ("ports" in service, "cap_add" in service) == ((True, True) if name == "proxy" else (False, False))
         assert "privileged" not in service and "network_mode" not in service
-    assert {name for name, one in COMPOSE["networks"].items() if not one.get("internal")} == {"front"}
-    assert {name for name, one in SERVICES.items() if "front" in one["networks"]} == {"cafi", "proxy"}
+    assert {name for name, one in project["networks"].items() if not one.get("internal")} == {"front"}
+    reached = {name for name, one in project["services"].items() if "front" in one["networks"]}
+    assert reached - {"worker"} == {"cafi", "proxy"}
     container = POD["containers"][0]["securityContext"]
     assert container["readOnlyRootFilesystem"] and not container["allowPrivilegeEscalation"]
     assert container["capabilities"] == {"drop": ["ALL"]} and not POD["automountServiceAccountToken"]
@@ -270,15 +353,53 @@ def test_manifests_name_each_other() -> None:
     assert {key: value for key, value in settings.items() if key != "web"} == own
 
 
+def test_manifests_of_workers_name_each_other() -> None:
+    """Receivers are the pods that the service means and workers are not; each Deployment is rolled, watched where it tells
+    how it is, and has time for its turns; all are in the policy, and the inbox's key is a file of the secret."""
+    service = MANIFESTS["Service"]["spec"]["selector"]
+    for name, replaced in (("cafi", True), ("cafi-worker", False)):
+        spec, labels = OF_WORKERS[f"Deployment {name}"]["spec"], {"app.kubernetes.io/name": name}
+        assert spec["selector"]["matchLabels"] == labels and (service == labels) is replaced
+        assert spec["strategy"]["type"] == "RollingUpdate" and spec["replicas"] > 1
+        budget = OF_WORKERS[f"PodDisruptionBudget {name}"]["spec"]
+        assert budget == {"maxUnavailable": 1, "selector": {"matchLabels": labels}}
+        pod, container = spec["template"]["spec"], spec["template"]["spec"]["containers"][0]
+        assert pod["terminationGracePeriodSeconds"] >= 15 + 5
+        ports = {one["name"]: one["containerPort"] for one in container["ports"]}
+        assert ports == ({"web": PORT} if replaced else {}) | {"figures": FIGURES}
+        for probe, path in (("startup", "/healthz"), ("liveness", "/healthz"), ("readiness", "/readyz")):
+            asked = container[f"{probe}Probe"]["httpGet"]
+            assert (asked["path"], asked["port"]) == (path, "web" if replaced else "figures")
+            assert ("httpHeaders" in asked) is replaced, "the page answers to its own name, health.port to any"
+    policy = OF_WORKERS["NetworkPolicy cafi-many"]["spec"]
+    assert policy["ingress"][0]["ports"] == [{"protocol": "TCP", "port": FIGURES}]
+    assert policy["egress"] == MANIFESTS["NetworkPolicy"]["spec"]["egress"]
+    assert {name.split(" ")[0] for name in MANY_PODS} == {"Deployment", "Job"} and len(MANY_PODS) == 3
+    for name, pod in MANY_PODS.items():
+        labels = OF_WORKERS[name]["spec"]["template"]["metadata"]["labels"]
+        assert policy["podSelector"]["matchLabels"].items() <= labels.items()
+        given = {one["name"]: one["value"] for one in pod["containers"][0]["env"]}
+        mounts = {one["name"]: one["mountPath"] for one in pod["containers"][0]["volumeMounts"]}
+        key = Path(given["CAFI_SESSIONS__INBOX_KEY_FILE"])
+        assert str(key.parent) == mounts["secrets"] == given[SECRETS_FOLDER]
+        assert key.name in MANIFESTS["Secret"]["stringData"] and given["CAFI_QUEUE"] == "workers"
+        volumes = {one["name"]: one for one in pod["volumes"]}
+        assert volumes["secrets"] == {one["name"]: one for one in POD["volumes"]}["secrets"]
+        assert "emptyDir" in volumes["state"]
+    rule, theirs = OF_WORKERS["Ingress cafi-operator"]["spec"]["rules"][0], MANIFESTS["Ingress"]["spec"]["rules"][0]
+    assert rule["host"] == theirs["host"] and [one["path"] for one in rule["http"]["paths"]] == ["/operator"]
+    assert {one["metadata"]["namespace"] for one in OF_WORKERS.values()} == {"cafi"}
+
+
 # --- The settings take it ---------------------------------------------------------------------------------------------
 
 
 def environments() -> Iterator[Any]:
-    """The variables of each way to start CAFI, and its settings."""
-    compose = {
-        name: str(value).replace("${SITE_HOST:?}", "cafi.example.org")
-        for name, value in SERVICES["cafi"]["environment"].items()
-    }
+    """The variables of each way to start CAFI, its settings, and who answers."""
+    compose, many = (
+        {name: str(value).replace("${SITE_HOST:?}", "cafi.example.org") for name, value in one["environment"].items()}
+        for one in (SERVICES["cafi"], MANY["services"]["worker"])
+    )
     units = dict(
         word.partition("=")[::2]
         for name in ("cafi.service", "cafi.service.d/site.conf")
@@ -286,24 +407,34 @@ def environments() -> Iterator[Any]:
         for word in shlex.split(line)
     )
     pod = {one["name"]: one["value"] for one in POD["containers"][0]["env"]}
-    own = (DEPLOY / "cafi.yaml").read_text("utf-8")
-    yield pytest.param(compose, own, id="compose")
-    yield pytest.param(units, own, id="systemd")
-    yield pytest.param(pod, MANIFESTS["ConfigMap"]["data"]["cafi.yaml"], id="kubernetes")
+    own, mapped = (DEPLOY / "cafi.yaml").read_text("utf-8"), MANIFESTS["ConfigMap"]["data"]["cafi.yaml"]
+    yield pytest.param(compose, own, "process", id="compose")
+    yield pytest.param(many, own, "workers", id="compose, many")
+    yield pytest.param(units, own, "process", id="systemd")
+    worker = {"CAFI_HEALTH__PORT": unit("cafi-worker@.service")["Environment"][-1].partition("=")[2].replace("%i", "1")}
+    yield pytest.param(units | worker, f"queue: workers\n{own}", "workers", id="systemd, many")
+    yield pytest.param(pod, mapped, "process", id="kubernetes")
+    for name, one in MANY_PODS.items():
+        given = {each["name"]: each["value"] for each in one["containers"][0]["env"]}
+        yield pytest.param(given, mapped, "workers", id=f"kubernetes, {name}")
 
 
-@pytest.mark.parametrize(("variables", "text"), list(environments()))
+@pytest.mark.parametrize(("variables", "text", "queue"), list(environments()))
 def test_the_settings_take_what_a_deployment_gives_them(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, secrets: Path, variables: dict[str, str], text: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, secrets: Path, variables: dict[str, str], text: str, queue: str
 ) -> None:
     """Each way gives settings without a fault: TLS outside, a proxy that is trusted, a secret, a limit of spending."""
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
-    monkeypatch.setenv(SECRETS_FOLDER, str(secrets))
+    folder = shutil.copytree(secrets, tmp_path / "secrets")
+    if "CAFI_SESSIONS__INBOX_KEY_FILE" in variables:  # it lies beside the secrets, and is none of the settings
+        (folder / Path(variables["CAFI_SESSIONS__INBOX_KEY_FILE"]).name).write_text("0" * 64)
+    monkeypatch.setenv(SECRETS_FOLDER, str(folder))
     file = tmp_path / "cafi.yaml"
     file.write_text(text, encoding="utf-8")
     settings = read_settings(file)
-    assert SECRETS_FOLDER in variables
+    assert SECRETS_FOLDER in variables and settings.queue == queue
+    assert (settings.health.port is not None) is ("CAFI_HEALTH__PORT" in variables)
     assert settings.web.secure and settings.web.trusted_proxies and settings.spending.tokens_a_day
     assert settings.sessions.secret is not None and len(settings.sessions.secret.get_secret_value()) == 64
     assert settings.web.operator_token is not None
@@ -337,7 +468,7 @@ def test_systemd_reads_the_units_without_a_word(tmp_path: Path) -> None:
     shutil.copytree(DEPLOY / "systemd", tmp_path / "units")
     for path in (tmp_path / "units").glob("*.service"):
         path.write_text(path.read_text("utf-8").replace("/opt/cafi/.venv/bin/cafi", "/bin/true"), encoding="utf-8")
-    units = [path for path in (tmp_path / "units").iterdir() if path.suffix in {".service", ".timer"}]
+    units = [path for path in (tmp_path / "units").iterdir() if path.suffix in {".service", ".timer", ".target"}]
     done = subprocess.run(
         ["systemd-analyze", "verify", "--man=no", *units], capture_output=True, text=True, check=False
     )

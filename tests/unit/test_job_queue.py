@@ -98,6 +98,52 @@ async def test_a_message_and_its_job_are_stored_together_or_not_at_all(jobs: Any
     database.close()
 
 
+async def test_the_queues_figures_tell_of_no_single_message(jobs: Any, storage: StorageSettings) -> None:
+    """What waits and for how long, who works it off and what was given up is known; four messages look like none, and
+    while the database is away there is no figure that would pass for a calm queue."""
+    from adapters.delivery.job_queue import JobQueue
+    from adapters.delivery.queue_age import QueueFigures
+    from adapters.web_adapter.metrics import Metrics
+
+    database = Database(storage.url)
+    queue = JobQueue(store=store_over(database))
+    metrics = Metrics(queue=queue.figures)
+
+    async def told() -> dict[str, str]:
+        lines = (await metrics.exposition()).decode().splitlines()
+        return dict(one.split(" ") for one in lines if one.startswith("cafi_queue_"))
+
+    empty = await told()
+    assert set(empty.values()) == {"0.0"} and len(empty) == 4
+    await queue.take([message() for _ in range(4)], None)
+    assert await told() == empty
+    await queue.take([message(BERT) for _ in range(2)], None)
+    worker = await jobs.register_worker()
+    assert worker is not None
+    found = await queue.figures()
+    assert found == QueueFigures(waiting=6, oldest=found.oldest, failed=0, workers=1) and 0 <= found.oldest < 60
+
+    def later(connection: Connection) -> None:
+        connection.execute(text("UPDATE procrastinate_events SET at = at - interval '75 seconds'"))
+        connection.execute(text("UPDATE procrastinate_workers SET last_heartbeat = now() - interval '7 seconds'"))
+        connection.execute(
+            text("UPDATE procrastinate_jobs SET status = 'failed' WHERE id = (SELECT max(id) FROM procrastinate_jobs)")
+        )
+
+    database.run_now(later)
+    fresh = Metrics(queue=JobQueue(store=store_over(database)).figures)
+    lines = (await fresh.exposition()).decode().splitlines()
+    assert [one for one in lines if one.startswith("cafi_queue_")] == [
+        "cafi_queue_waiting 5.0",
+        "cafi_queue_oldest_seconds 70.0",
+        "cafi_queue_failed 1.0",
+        "cafi_queue_workers 0.0",
+    ]
+    database.run_now(lambda one: one.execute(text("ALTER TABLE inbox RENAME TO elsewhere")))
+    assert await told() == {}
+    database.close()
+
+
 async def test_whoever_has_lost_a_job_neither_ends_nor_retries_it(jobs: Any, storage: StorageSettings) -> None:
     """A job that was put back and fetched again belongs to the second holder, also where both are one worker."""
     from adapters.delivery.job_queue import QUEUE, JobQueue

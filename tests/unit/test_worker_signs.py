@@ -9,7 +9,8 @@ pytest.importorskip("procrastinate", reason="procrastinate is not installed: pip
 
 def test_after_the_server_was_away_or_silent_nobody_counts_as_dead_at_once() -> None:
     """A worker that begins believes what it reads; one whose own signs stayed out waits until all could give theirs."""
-    from adapters.delivery.worker import STALLED_SECONDS, Signs
+    from adapters.delivery.job_queue import STALLED_SECONDS
+    from adapters.delivery.worker import Signs
 
     now = 100.0
     signs = Signs(clock=lambda: now)
