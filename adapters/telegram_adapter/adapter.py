@@ -27,7 +27,7 @@ from adapters.telegram_adapter.screen import TelegramScreen
 from adapters.telegram_adapter.transport import transport
 from adapters.telegram_adapter.updates import ALLOWED, Me
 from adapters.telegram_adapter.webhook import Webhook
-from engine import ConfigurationError
+from engine import ConfigurationError, StepListener
 
 _CONNECTIONS = 64
 FIRST_WAIT = 1.0
@@ -105,6 +105,7 @@ class TelegramBot:
     webhook_secret: str = ""
     webhook_path: str = "/telegram"
     inbox: Inbox | None = None
+    on_turn: StepListener | None = None
     ownership: Callable[[int], Ownership] = lambda number: Undisputed()
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
     dispatch: Dispatch = field(init=False)
@@ -119,6 +120,7 @@ class TelegramBot:
             deliveries=self.deliveries,
             slow_after=self.slow_after,
             inbox=self.inbox,
+            on_turn=self.on_turn,
         )
         self._updates = transport(1)
         self._webhook: Webhook | None = None
