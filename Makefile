@@ -20,7 +20,7 @@ ARGS :=
 
 # The extras that the lock files cover.
 LOCKED := --extra openai --extra telegram --extra discord --extra web --extra postgres --extra import --extra rehearsal \
-  --extra reports --group build
+  --extra reports --extra traces --group build
 
 # What writes them, so that they come out alike for everybody.
 UV := 0.13.9

@@ -51,7 +51,8 @@ from bots.parts import Parts
 from bots.protocol import published_protocol
 from bots.reports import allow_list, report_desk
 from bots.secret_file import database_file, secret_file
-from engine import ConfigurationError
+from bots.traces import turn_traces
+from engine import ConfigurationError, StepListener
 
 if TYPE_CHECKING:
     from adapters.delivery.job_queue import JobQueue
@@ -64,9 +65,10 @@ _log = logging.getLogger("cafi.run")
 
 @dataclass(kw_only=True)
 class Chats(Parts):
-    """Everything around turns, built on first use over one application."""
+    """Everything around turns, built on first use over one application. `process`: what this one does, for its traces."""
 
     application: Application
+    process: str = "run"
     _held: bool = field(default=False, init=False)
 
     @cached_property
@@ -213,6 +215,7 @@ class Chats(Parts):
             sinks=self._sinks,
             reports=self.reports is not None,
             log_level=settings.log_level,
+            traces=urlsplit(settings.traces.endpoint).hostname or "",
         )
 
     @property
@@ -365,6 +368,16 @@ class Chats(Parts):
     def protocol(self) -> PublishedProtocol:
         """How danger is recognised here; raises ConfigurationError."""
         return published_protocol(self.application, self.languages)
+
+    @cached_property
+    def on_turn(self) -> StepListener | None:
+        """Who is told where the seconds of turns go, None where nobody is; raises ConfigurationError."""
+        traces = turn_traces(self.application.settings, self.process)
+        if traces is None:
+            return None
+        self.application.closing.push_async_callback(traces.aclose)
+        traces.begin()
+        return traces.turned
 
     @cached_property
     def queue_age(self) -> QueueAge:

@@ -25,6 +25,7 @@ from bots.options import application
 from bots.paths import data_root
 from bots.secret_file import database_file, is_beside, secret_file
 from bots.settings import CafiSettings
+from bots.traces import untaken
 from engine import (
     AssistantSettings,
     ConfigurationError,
@@ -80,7 +81,9 @@ def findings(config: Path | None, kb: Path | None, agents: str | None, language:
         running = application(config, kb, agents)
     except ConfigurationError as error:
         return [Finding(level="error", problem=error)]
-    return [*findings_of(running, config), *(() if language is None else missing_in(running, language))]
+    # Not among `findings_of`, which the operator's page shows: it would wait for the collector each time.
+    traces = _traces(running.settings, _file(config))
+    return [*findings_of(running, config), *traces, *(() if language is None else missing_in(running, language))]
 
 
 def missing_in(running: Application, language: str) -> Iterator[Finding]:
@@ -125,7 +128,7 @@ def _lacking(file: Path, problem: str, remedy: str | None, line: int = 1) -> Fin
 
 def findings_of(running: Application, config: Path | None = None) -> list[Finding]:
     """The same for an application with its settings, which came from `config` or the usual file."""
-    file = config or data_root() / "config" / "cafi.yaml"
+    file = _file(config)
     found = [*_crisis(running), *_assistants(running), *_files(running), *_private(running), *_spending(running, file)]
     if not any(one.level == "error" for one in found):
         found += _tried(lambda: running.chat_model)
@@ -133,6 +136,10 @@ def findings_of(running: Application, config: Path | None = None) -> list[Findin
         rehearsal = Application(settings=running.settings, model=UnreachableModel())
         found += _tried(lambda: dict(rehearsal.engine.assistants))
     return sorted(found, key=lambda one: one.level != "error")
+
+
+def _file(config: Path | None) -> Path:
+    return config or data_root() / "config" / "cafi.yaml"
 
 
 def _spending(running: Application, file: Path) -> Iterator[Finding]:
@@ -156,6 +163,17 @@ def _spending(running: Application, file: Path) -> Iterator[Finding]:
     if unknown := sorted({one for name, at in places for one in at.names - set(running.prices) - own.get(name, set())}):
         problem = f"spending.cost_a_day counts nothing for {', '.join(unknown)}: config/prices.yaml has no price."
         yield Finding(level="error", problem=ConfigurationError(problem, file=file, key=key, remedy=remedy))
+
+
+def _traces(settings: CafiSettings, file: Path) -> Iterator[Finding]:
+    """Whether traces could be sent, where the operator wants some; a bot answers without them."""
+    try:
+        problem = untaken(settings, file)
+    except ConfigurationError as error:
+        yield Finding(level="error", problem=error)
+        return
+    if problem is not None:
+        yield Finding(level="warning", problem=problem)
 
 
 def _spending_there(running: Application, file: Path) -> Iterator[Finding]:

@@ -189,6 +189,7 @@ def moderated_bot(chats: Chats) -> DiscordBot:
     gate = moderation_gate(chats)
     bot = discord_bot(chats, gate, gate.moderation)
     gate.over(bot.dispatch)
+    bot.dispatch.on_turn = chats.on_turn
     bot.begun, bot.ended = gate.moderation.status_store.load, gate.aclose
     chats.application.closing.push_async_callback(gate.aclose)
     return bot

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import logging
 
-QUIET = ("httpx", "httpx2", "httpcore", "telegram", "openai", "alembic", "discord", "uvicorn.access", "asyncio")
+QUIET = (
+    "httpx", "httpx2", "httpcore", "telegram", "openai", "alembic", "discord", "uvicorn.access", "asyncio", "urllib3"
+)  # fmt: skip
 """Libraries that log addresses with tokens in them, or what was sent; only their warnings come through."""
 
 

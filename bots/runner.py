@@ -40,13 +40,18 @@ class Bot(Protocol):
 Build: TypeAlias = Callable[[Chats], list[Bot]]
 
 
-async def serve(application: Application, say: Callable[[str], None], build: Build | None = None) -> None:
-    """Run what is configured, or what `build` makes. Raises CafiError for what an operator has to mend first."""
+async def serve(
+    application: Application, say: Callable[[str], None], build: Build | None = None, process: str = "run"
+) -> None:
+    """Run what is configured, or what `build` makes. Raises CafiError for what an operator has to mend first.
+
+    `process`: what this one is called in traces.
+    """
     privately()
     set_up_log(application.settings.log_level)
     without_core_dumps()
     async with application.closing:
-        chats = Chats(application=application)
+        chats = Chats(application=application, process=process)
         if not chats.shared:
             chats.alone()
         settle(application.engine, application.settings.crisis.language)

@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
+from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import (
@@ -286,6 +287,33 @@ class HealthSettings(Strict):
     )
 
 
+class TraceSettings(Strict):
+    """Traces of OpenTelemetry: where the seconds of turns go, and nothing that anybody wrote ([traces](../howto/traces.md))."""
+
+    endpoint: str = Field(
+        default="",
+        description=(
+            "the address of a collector that takes OTLP over HTTP, such as `http://127.0.0.1:4318`; `/v1/traces` is added "
+            "where it names no path. Empty: no traces. Needs the extra `traces`"
+        ),
+    )
+    share: float = Field(default=1.0, gt=0, le=1, description="of all turns, chosen by chance, that are told of")
+
+    @field_validator("endpoint")
+    @classmethod
+    def _whole_address(cls, value: str) -> str:
+        if not value:
+            return value
+        try:
+            parts = urlsplit(value)
+            usable = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+        except ValueError:
+            usable = False
+        if not usable or any(one.isspace() for one in value):
+            raise ValueError("not an address: it begins with http:// or https://, or leave it empty for no traces")
+        return parts._replace(path="/v1/traces").geturl() if parts.path in {"", "/"} else value
+
+
 class ReportSettings(Strict):
     """Reports that an answer worried or harmed somebody: counts, in the database."""
 
@@ -384,6 +412,7 @@ class CafiSettings(BaseSettings):
     discord: DiscordSettings = DiscordSettings()
     api: ApiSettings = ApiSettings()
     health: HealthSettings = HealthSettings()
+    traces: TraceSettings = TraceSettings()
     terminal: TerminalSettings = TerminalSettings()
     notices: NoticeSettings = NoticeSettings()
     moderation: ModerationSettings = ModerationSettings()

@@ -65,6 +65,7 @@ def telegram(chats: Chats) -> TelegramBot:
         ownership=lambda number: chats.ownership(number, "asks for this bot's updates"),
         limits=chats.limits(),
         crowded_after=chats.crowded_after,
+        on_turn=chats.on_turn,
         deliveries=settings.deliveries,
         slow_after=chats.application.settings.sessions.slow_after_seconds,
         webhook_url=settings.webhook_url,

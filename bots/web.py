@@ -47,6 +47,7 @@ def web(chats: Chats) -> WebBot:
         store=chats.store,
         limits=chats.limits(),
         crowded_after=chats.crowded_after,
+        on_turn=chats.on_turn,
         slow_after=sessions.slow_after_seconds,
         staff=staff(chats),
         desk=desk(chats, audit(chats)),
@@ -114,6 +115,7 @@ def web_answers(chats: Chats, queue: JobQueue) -> Dispatch:
         deliveries=chats.application.settings.storage.connections,
         slow_after=chats.application.settings.sessions.slow_after_seconds,
         inbox=queue,
+        on_turn=chats.on_turn,
         apologises=False,
     )
 

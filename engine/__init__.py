@@ -145,6 +145,7 @@ if TYPE_CHECKING:
         Strict,
     )
     from engine.stakes import Stakes
+    from engine.steps import Step, StepFact, StepListener, StepName, count, measured, note, step
     from engine.texts import GuideTexts, Texts, check_braces, named_in_braces
     from engine.turn.checks import private_sentences
     from engine.turn.conversation import active_after, conversation_from_json, conversation_to_json, messages_from
@@ -391,6 +392,10 @@ __all__ = [
     "StageRecord",
     "Stakes",
     "StaleState",
+    "Step",
+    "StepFact",
+    "StepListener",
+    "StepName",
     "StorageDamaged",
     "StorageError",
     "StorageUnavailable",
@@ -424,6 +429,7 @@ __all__ = [
     "conflicting_dangers",
     "conversation_from_json",
     "conversation_to_json",
+    "count",
     "danger_hash",
     "danger_lines",
     "dead_links",
@@ -437,8 +443,10 @@ __all__ = [
     "line_of",
     "load_referrals",
     "load_vectors",
+    "measured",
     "messages_from",
     "named_in_braces",
+    "note",
     "one_turn",
     "ordinary_words",
     "parse_directive",
@@ -469,6 +477,7 @@ __all__ = [
     "squash",
     "stem",
     "stems",
+    "step",
     "strange_words",
     "stretches",
     "subject_lines",

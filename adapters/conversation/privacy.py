@@ -34,7 +34,7 @@ class PrivacyFacts:
 
     `moderators`: in the operator's own words what moderators are shown, empty for nothing; `crisis_notes`: they are told
     that somebody was shown where help is. `in_memory`: nothing of a chat is on disk.
-    `reports`: it is counted what worried or harmed somebody.
+    `reports`: it is counted what worried or harmed somebody. `traces`: the host that is told how long answers took.
     """
 
     provider: str | None = None
@@ -47,6 +47,7 @@ class PrivacyFacts:
     crisis_notes: bool = False
     in_memory: bool = False
     reports: bool = False
+    traces: str = ""
 
 
 class ModeratorNotices(Protocol):
@@ -113,4 +114,6 @@ def _kept(facts: PrivacyFacts, texts: ChatTexts) -> Iterator[str]:
         yield texts.reports.kept
     yield said.counts
     yield said.logs.format(level=facts.log_level)
+    if facts.traces:
+        yield said.traces.format(host=facts.traces)
     yield said.choice

@@ -64,6 +64,7 @@ _PUT_IN: Mapping[str, frozenset[str]] = {
     "privacy.asked": frozenset({"days"}),
     "privacy.feedback": frozenset({"sinks"}),
     "privacy.logs": frozenset({"level"}),
+    "privacy.traces": frozenset({"host"}),
     "sinks.webhook": frozenset({"host"}),
     "pauses.still": frozenset({"minutes", "contacts"}),
     "notices.again": frozenset({"emergency"}),
@@ -132,6 +133,7 @@ class PrivacyTexts(Strict):
     no_feedback: str
     counts: str
     logs: str
+    traces: str
     choice: str
 
 

@@ -5,8 +5,8 @@ All platforms and commands go through `Turns`; nothing else asks the engine for 
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from contextlib import AbstractAsyncContextManager, nullcontext
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TypeAlias
@@ -23,7 +23,20 @@ from adapters.conversation.state import ChatState
 from adapters.conversation.texts import ChatTexts
 from adapters.conversation.topics import NAMING, TappedQuestion, section_button
 from adapters.storage.counts import UnansweredCounts, UrgentCounts
-from engine import Basis, DangerAnswer, Help, Medium, Outcome, Referral, Turn, Urgency, UrgencyLevel, Wish
+from engine import (
+    Basis,
+    DangerAnswer,
+    Help,
+    Medium,
+    Outcome,
+    Referral,
+    StepName,
+    Turn,
+    Urgency,
+    UrgencyLevel,
+    Wish,
+    step,
+)
 
 DECLINED_BEFORE_PEOPLE = 2
 """So many answers in a row that were none, and the operator's people are offered."""
@@ -92,7 +105,10 @@ class Turns:
         live: Callable[[str, str], str] | None = None,
     ) -> Turn:
         """The engine's turn for one message. `built_in`: no language model is asked."""
-        seen = await self.read(state, message) if wish is Wish.ANSWER else None
+        seen = None
+        if wish is Wish.ANSWER:
+            with step(StepName.URGENCY):
+                seen = await self.read(state, message)
         at_once = seen is not None and seen.level is UrgencyLevel.URGENT
         async with self._place(built_in=built_in or at_once):
             turn = await self.pages.engine.respond(
@@ -130,9 +146,14 @@ class Turns:
             )
         return self._counted(turn)
 
-    def _place(self, *, built_in: bool) -> AbstractAsyncContextManager[object]:
+    @asynccontextmanager
+    async def _place(self, *, built_in: bool) -> AsyncIterator[None]:
         """A place for a turn that may ask a language model; others need none."""
-        return nullcontext() if built_in or self.places is None else self.places
+        async with AsyncExitStack() as held:
+            if not built_in and self.places is not None:
+                with step(StepName.PLACE):
+                    await held.enter_async_context(self.places)
+            yield
 
     def _counted(self, turn: Turn) -> Turn:
         if turn.help.replaces:
@@ -197,7 +218,8 @@ class Turns:
         # What stands below a reply is in its language, unless the chat has chosen one.
         said = self.pages.languages.choose(state.language or turn.language)
         before, state = state, state.after(turn)
-        await self.spending.add(turn.usage)
+        with step(StepName.STORAGE):
+            await self.spending.add(turn.usage)
         referral = self.pages.referral(state)
         if turn.help.replaces:
             rows = safe_button(referral)

@@ -13,7 +13,7 @@ import logging
 import time
 from collections import OrderedDict, deque
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
-from contextlib import aclosing, suppress
+from contextlib import AbstractContextManager, aclosing, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -27,7 +27,20 @@ from adapters.delivery.retry import Retry
 from adapters.delivery.screen import Gone, NotNow, Part, Screen
 from adapters.delivery.store import ChatStore, Kept, Superseded, Waiting
 from adapters.storage.identity import ChatIdentity, Passing
-from engine import StaleState, StorageError
+from engine import (
+    Outcome,
+    StaleState,
+    Step,
+    StepFact,
+    StepListener,
+    StepName,
+    StorageError,
+    Turn,
+    count,
+    measured,
+    note,
+    step,
+)
 
 GIVE_UP_AFTER = 20
 """How often a process may end over one message before the message gets an apology in place of an answer."""
@@ -63,7 +76,8 @@ class Dispatch:
     `ready`: waited for before a chat's line begins; a platform that is in a hurry to acknowledge is not held up by it.
     `inbox`: where messages wait; without one, they are this process's alone. `apologises`: people can be told that nothing
     can be stored; not where what they see is stored, too. `crowded_after`: seconds that the oldest message may wait for
-    somebody who answers it; beyond, people are asked to write again later, None for however long.
+    somebody who answers it; beyond, people are asked to write again later, None for however long. `on_turn`: told where the
+    seconds of each turn went; without one, nothing is measured.
     """
 
     chat: Chat
@@ -75,6 +89,7 @@ class Dispatch:
     retry: Retry = field(default_factory=Retry)
     on_answer: Callable[[Outgoing, float | None], None] = lambda outgoing, seconds: None
     on_given_up: Callable[[], None] = lambda: None
+    on_turn: StepListener | None = None
     ready: Callable[[], Awaitable[None]] = _at_once
     inbox: Inbox | None = None
     apologises: bool = True
@@ -233,7 +248,7 @@ class Dispatch:
 
     def _enqueue(self, waiting: Waiting) -> None:
         line = self._lines.setdefault(waiting.incoming.identity, _Line())
-        line.waiting.append(waiting)
+        line.waiting.append(waiting if self.on_turn is None else replace(waiting, since=time.monotonic()))
         if line.worker is None:
             line.worker = asyncio.create_task(self._work(waiting.incoming.identity, line))
 
@@ -242,7 +257,8 @@ class Dispatch:
             await self.ready()
             while line.waiting and not self._closing:
                 waiting = line.waiting[0]
-                await self._answer(line, waiting)
+                with self._measured(waiting):
+                    await self._answer(line, waiting)
                 if line.waiting and line.waiting[0] is waiting:
                     line.waiting.popleft()
         except Exception as error:  # the message stays on disk; the next start takes it up
@@ -254,16 +270,31 @@ class Dispatch:
     async def answer(self, waiting: Waiting) -> None:
         """Answer one message of a chat whose order is seen to elsewhere. Raises StorageError where it is to be begun again."""
         try:
-            await self._answer(_Line(waiting=deque([waiting])), waiting)
+            with self._measured(waiting):
+                await self._answer(_Line(waiting=deque([waiting])), waiting)
         except Superseded:
             _log.warning("a message was given to another worker meanwhile; this one shows nothing more of it")
 
+    def _measured(self, waiting: Waiting) -> AbstractContextManager[None]:
+        """Measure a turn, where somebody is told."""
+        return nullcontext() if self.on_turn is None else measured(self._turned, since=waiting.since)
+
+    def _turned(self, turn: Step) -> None:
+        try:
+            if self.on_turn is not None:
+                self.on_turn(turn)
+        except Exception as error:  # as of answers
+            _log.error("a listener failed: %s", type(error).__name__)
+
     async def _answer(self, line: _Line, waiting: Waiting) -> None:
         incoming = waiting.incoming
+        note(StepFact.PLATFORM, incoming.identity.platform)
+        note(StepFact.RETRIES, waiting.attempts)
         if line.kept is None:
-            line.kept = await self.retry.until_done(
-                lambda: self.store.load(incoming.identity), on_wait=lambda: self.apologise(incoming)
-            )
+            with step(StepName.STORAGE):
+                line.kept = await self.retry.until_done(
+                    lambda: self.store.load(incoming.identity), on_wait=lambda: self.apologise(incoming)
+                )
             if line.kept.lost:
                 await self._shown(incoming, self.chat.pages.lost(self.chat.start(incoming)), waiting)
         async with self._starting:
@@ -294,6 +325,7 @@ class Dispatch:
         try:
             async with aclosing(self.chat.handle(state, waiting.incoming)) as outgoings:
                 async for outgoing in outgoings:
+                    _noted(outgoing.turn)
                     if outgoing.state is not None or outgoing.erased:
                         await self._deliver(line, waiting, outgoing)
                         return
@@ -321,19 +353,22 @@ class Dispatch:
     async def _deliver(self, line: _Line, waiting: Waiting, outgoing: Outgoing) -> None:
         """The last outgoing message of a turn: shown, then stored, with few others between the two at the same time."""
         parts = self._parts(waiting.incoming, outgoing)
-        for part in parts[:-1]:
-            await self._send(part, waiting)
-        while True:
-            async with self._delivering:
-                await self._hold(waiting)
-                try:
-                    poll = await self.screen.send(parts[-1]) if parts else None
-                except NotNow as wait:
-                    seconds = wait.seconds
-                else:
-                    await self._finish(line, waiting, outgoing, poll)
-                    break
-            await asyncio.sleep(seconds)
+        with step(StepName.DELIVER):
+            for part in parts[:-1]:
+                await self._send(part, waiting)
+            while True:
+                async with self._delivering:
+                    await self._hold(waiting)
+                    try:
+                        poll = await self.screen.send(parts[-1]) if parts else None
+                    except NotNow as wait:
+                        seconds = wait.seconds
+                    else:
+                        with step(StepName.STORAGE):
+                            await self._finish(line, waiting, outgoing, poll)
+                        break
+                count(StepFact.RETRIES)
+                await asyncio.sleep(seconds)
         self._answered(outgoing, line)
 
     async def _finish(self, line: _Line, waiting: Waiting, outgoing: Outgoing, poll: str | None) -> None:
@@ -376,8 +411,9 @@ class Dispatch:
         self, incoming: Incoming, outgoing: Outgoing, waiting: Waiting | None = None, line: _Line | None = None
     ) -> None:
         """Show something that is not the end of a turn; of `waiting`, while that is ours."""
-        for part in self._parts(incoming, outgoing):
-            await self._send(part, waiting)
+        with step(StepName.DELIVER):
+            for part in self._parts(incoming, outgoing):
+                await self._send(part, waiting)
         self._answered(outgoing, line)
 
     def _answered(self, outgoing: Outgoing, line: _Line | None) -> None:
@@ -398,6 +434,7 @@ class Dispatch:
                 await self.screen.send(part)
                 return
             except NotNow as wait:
+                count(StepFact.RETRIES)
                 await asyncio.sleep(wait.seconds)
 
     async def _shown(self, incoming: Incoming, outgoing: Outgoing, waiting: Waiting | None = None) -> None:
@@ -414,6 +451,21 @@ class Dispatch:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
+
+
+def _noted(turn: Turn | None) -> None:
+    """Note how a turn ended. Where danger was told or suspected, help is shown, or fixed words are the answer, as most of
+    them are the crisis referral, nothing is told of it: who sees turns one by one would see when somebody needed help."""
+    if turn is None:
+        return
+    if turn.is_private or turn.review.outcome is Outcome.FIXED:
+        note(StepFact.PRIVATE, 1)
+    note(StepFact.ASSISTANT, turn.conversation.assistant)
+    note(StepFact.DECISION, turn.review.decision)
+    note(StepFact.CALLS, turn.usage.llm_calls)
+    note(StepFact.PROMPT_TOKENS, turn.usage.prompt_tokens)
+    note(StepFact.COMPLETION_TOKENS, turn.usage.completion_tokens)
+    note(StepFact.CACHED_TOKENS, turn.usage.cached_tokens)
 
 
 class _Slow:

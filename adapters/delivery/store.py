@@ -44,12 +44,14 @@ class Waiting:
     """A message in the inbox. `attempts`: how often the process ended while it was being answered.
 
     `begun`: which beginning of it this is, where several processes could begin it; only the last one may end it.
+    `since`: from when on it has waited for whoever answers it, by the monotonic clock; None where nobody asks.
     """
 
     row: int
     incoming: Incoming
     attempts: int = 0
     begun: int | None = None
+    since: float | None = None
 
     @property
     def held(self) -> ColumnElement[bool]:

@@ -208,7 +208,11 @@ class JobWorker:
         if platform not in self.dispatches:
             _log.error("a message of a platform waits that this worker has no settings for; another one may have")
             raise KeyError(platform)
-        late = self.quoted_after is not None and await self._jobs.waited(context.job) > self.quoted_after
+        dispatch = self.dispatches[platform]
+        waited = 0.0
+        if self.quoted_after is not None or dispatch.on_turn is not None:
+            waited = await self._jobs.waited(context.job)
+        since, late = time.monotonic() - waited, self.quoted_after is not None and waited > self.quoted_after
         try:
             waiting = await self.queue.store.begin(row)
         except SealBroken:
@@ -219,10 +223,12 @@ class JobWorker:
             self.dispatches[platform].on_given_up()
             return
         if waiting is not None:
-            if late:
-                waiting = replace(waiting, incoming=waiting.incoming.in_a_rush())
+            incoming = waiting.incoming.in_a_rush() if late else waiting.incoming
+            # By the job's own times: no trace id travels with it. Whoever has the queue's tables and the traces could
+            # otherwise say which chat's pseudonym each turn belongs to.
+            waiting = replace(waiting, incoming=incoming, since=since)
             with self.queue.in_hand(waiting):
-                await self.dispatches[platform].answer(waiting)
+                await dispatch.answer(waiting)
 
     async def _tidy(self, timestamp: int) -> None:
         """Erase the jobs that ended otherwise than by an answer."""

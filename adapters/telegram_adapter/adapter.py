@@ -28,7 +28,7 @@ from adapters.telegram_adapter.screen import TelegramScreen
 from adapters.telegram_adapter.transport import transport
 from adapters.telegram_adapter.updates import ALLOWED, Me
 from adapters.telegram_adapter.webhook import Webhook
-from engine import ConfigurationError
+from engine import ConfigurationError, StepListener
 
 _CONNECTIONS = 64
 FIRST_WAIT = 1.0
@@ -106,6 +106,7 @@ class TelegramBot:
     webhook_secret: str = ""
     webhook_path: str = "/telegram"
     inbox: Inbox | None = None
+    on_turn: StepListener | None = None
     ownership: Callable[[int], Ownership] = lambda number: Undisputed()
     on_answer: Callable[[Outgoing, float | None], None] = lambda outgoing, seconds: None
     on_given_up: Callable[[], None] = lambda: None
@@ -124,6 +125,7 @@ class TelegramBot:
             inbox=self.inbox,
             on_answer=self.on_answer,
             on_given_up=self.on_given_up,
+            on_turn=self.on_turn,
         )
         self._updates = transport(1)
         self._webhook: Webhook | None = None

@@ -36,6 +36,7 @@ from adapters.web_adapter.server import Connections, HttpServer
 from adapters.web_adapter.settings import WebSettings
 from adapters.web_adapter.texts import WebLanguages
 from adapters.web_adapter.website import Results, Site
+from engine import StepListener
 
 DELIVERIES = 8
 """Showing costs nothing here, so several answers may be between shown and stored at the same time."""
@@ -65,6 +66,7 @@ class WebBot:
     desk: EditorialDesk
     operator_texts: Mapping[str, OperatorTexts]
     crowded_after: float | None = None
+    on_turn: StepListener | None = None
     slow_after: float = 8.0
     pause: Pause = field(default_factory=Pause)
     overview: Overviews = no_overview
@@ -105,6 +107,7 @@ class WebBot:
                 slow_after=self.slow_after,
                 on_answer=metrics.answered,
                 on_given_up=metrics.gave_up,
+                on_turn=self.on_turn,
                 inbox=None if self.inbox is None else self.inbox(entries),
             ),
             boards=boards,

@@ -82,7 +82,7 @@ def worker(config: Config = None, kb: Kb = None, agents: AgentsOption = None) ->
         from bots.workers import worker as build
 
         require_queue(built.settings)
-        asyncio.run(serve(built, typer.echo, build))
+        asyncio.run(serve(built, typer.echo, build, process="worker"))
 
 
 @app.command()

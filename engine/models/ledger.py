@@ -10,6 +10,7 @@ from typing import Protocol
 
 from engine.exceptions import BudgetExceeded, ModelDeclined, ModelOutputError
 from engine.settings import Budget, Price
+from engine.steps import StepFact, count
 from engine.types import Usage
 
 
@@ -140,8 +141,16 @@ class Booking:
             price=None if self._account is None else self._account.price(self._model),
         )
         self._ledger.record(call)
+        _count(call)
         if self._account is not None:
             self._account.record(call)
+
+
+def _count(call: ModelCall) -> None:
+    count(StepFact.CALLS)
+    count(StepFact.PROMPT_TOKENS, call.prompt_tokens)
+    count(StepFact.COMPLETION_TOKENS, call.completion_tokens)
+    count(StepFact.CACHED_TOKENS, call.cached_tokens)
 
 
 def _outcome(kind: type[BaseException] | None) -> str:

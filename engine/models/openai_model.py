@@ -40,6 +40,7 @@ from engine.models.wire import (
     retry_after,
 )
 from engine.settings import ModelSettings
+from engine.steps import StepFact, count
 from engine.types import Tier
 
 OPENAI_URL = "https://api.openai.com/v1"
@@ -221,6 +222,8 @@ async def retried(attempt: Callable[[], Awaitable[bytes]], *, retries: int, seco
         async with asyncio.timeout_at(deadline):
             async for one in policy:
                 with one:
+                    if one.num > 1:
+                        count(StepFact.RETRIES)
                     return await attempt()
     except TimeoutError as error:
         raise ModelUnavailable("The language model did not answer in the time the turn had left.") from error

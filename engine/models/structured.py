@@ -12,6 +12,7 @@ from engine.exceptions import ModelOutputError
 from engine.models.ledger import Ledger
 from engine.models.protocol import ChatModel, Completion, Finish, Prompt, PromptMessage
 from engine.models.schemas import json_objects, strict_schema
+from engine.steps import StepFact, StepName, note, step
 from engine.types import Tier
 
 T = TypeVar("T", bound=BaseModel)
@@ -58,7 +59,9 @@ async def ask(
         temperature=temperature,
         accept=read,
     )
-    return read(await model.complete(prompt, ledger))
+    with step(StepName.CALL):
+        note(StepFact.MODEL, tier)
+        return read(await model.complete(prompt, ledger))
 
 
 def parse(text: str, output: type[T], name: str) -> T:

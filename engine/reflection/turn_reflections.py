@@ -12,6 +12,7 @@ from engine.models.ledger import Ledger
 from engine.reflection.protocol import Reflections
 from engine.retrieval.protocol import Hit
 from engine.settings import AssistantSettings
+from engine.steps import StepName, step
 from engine.types import Draft, Message
 
 Search = Callable[[str], Awaitable[tuple[Hit, ...]]]
@@ -39,7 +40,8 @@ class TurnReflections:
         if (asked := self.on("needed")) is None:
             return True
         try:
-            needed = await asked.needed.needed(message, earlier, self.assistant, self.ledger)
+            with step(StepName.REFLECT):
+                needed = await asked.needed.needed(message, earlier, self.assistant, self.ledger)
         except CafiError:
             self.noted.append("needed:failed")
             return True
@@ -53,7 +55,8 @@ class TurnReflections:
         if not found or (asked := self.on("relevant")) is None:
             return found
         try:
-            grades = await asked.relevant.graded(message, _sources(knowledge, found), self.ledger)
+            with step(StepName.REFLECT):
+                grades = await asked.relevant.graded(message, _sources(knowledge, found), self.ledger)
             fitting = tuple(hit for hit in found if hit.source in grades.fitting)
             if fitting or not grades.reworded:
                 self.noted.append(
@@ -65,7 +68,8 @@ class TurnReflections:
             self.noted.append("relevant:again")
             if not again:
                 return ()
-            grades = await asked.relevant.graded(message, _sources(knowledge, again), self.ledger)
+            with step(StepName.REFLECT):
+                grades = await asked.relevant.graded(message, _sources(knowledge, again), self.ledger)
         except CafiError:
             self.noted.append("relevant:failed")
             return found
@@ -76,7 +80,8 @@ class TurnReflections:
         if (asked := self.on("complete")) is None or draft.fixed:
             return ()
         try:
-            missing = await asked.complete.missing(message, draft, knowledge.pick(draft.citations), self.ledger)
+            with step(StepName.REFLECT):
+                missing = await asked.complete.missing(message, draft, knowledge.pick(draft.citations), self.ledger)
         except CafiError:
             self.noted.append("complete:failed")
             return ()

@@ -13,6 +13,7 @@ from engine.reflection.turn_reflections import TurnReflections
 from engine.retrieval.embedding import DEPTH
 from engine.retrieval.protocol import Hit
 from engine.retrieval.questions import split
+from engine.steps import StepName, step
 from engine.turn.checks import cleaned
 from engine.turn.conversation import follow_up, recent, window
 from engine.turn.filter import Filter, Filtered
@@ -151,14 +152,15 @@ class Attempt:
         wanted = self.assistant.settings.limits.prefetch_sources + (parts > 1)
         embedded = None if self.team.built_in else self.assistant.embedded
         search, depth = self.assistant.retriever.search, wanted if embedded is None else max(wanted, DEPTH)
-        asked, hits = text, search(text, top=depth)
-        together = follow_up(conversation.messages, text)
-        if together is not None and (not hits or hits[0].score < SURE):
-            again = search(together, top=depth)
-            # Where words find nothing either way, meaning has more to go by with the question before it.
-            asked, hits = (together, again) if again or not hits else (asked, hits)
-        if embedded is not None:
-            hits = await embedded.fused(asked, hits, self.ledger, top=wanted)
+        with step(StepName.SEARCH):
+            asked, hits = text, search(text, top=depth)
+            together = follow_up(conversation.messages, text)
+            if together is not None and (not hits or hits[0].score < SURE):
+                again = search(together, top=depth)
+                # Where words find nothing either way, meaning has more to go by with the question before it.
+                asked, hits = (together, again) if again or not hits else (asked, hits)
+            if embedded is not None:
+                hits = await embedded.fused(asked, hits, self.ledger, top=wanted)
         if parts <= 1:
             hits = tuple(hit for hit in hits if hit.score >= NEAR * hits[0].score)
         return hits
@@ -169,7 +171,8 @@ class Attempt:
         retries = self.assistant.settings.limits.check_retries
         while True:
             try:
-                draft = cleaned(await self.team.agent.draft(task, self.ledger))
+                with step(StepName.DRAFT):
+                    draft = cleaned(await self.team.agent.draft(task, self.ledger))
             except ModelOutputError:
                 if retries == 0:
                     raise

@@ -25,6 +25,7 @@ from engine.memo import one_turn
 from engine.models.ledger import Ledger
 from engine.settings import Budget, Price
 from engine.stakes import Stakes
+from engine.steps import StepName, step
 from engine.turn.attempt import NOTHING, Answer, Attempt, TurnRequest
 from engine.turn.conversation import remember
 from engine.turn.filter import WHOLE, Filter, Filtered, FilterPlan
@@ -438,9 +439,10 @@ class Engine:
             return urgency
         layers = [layer for team in assistant.teams for layer in team.urgency]
         seconds = assistant.settings.limits.urgency_seconds
-        found = await asyncio.gather(
-            *(_in_time(layer, text, conversation.messages, ledger, seconds) for layer in layers)
-        )
+        with step(StepName.URGENCY):
+            found = await asyncio.gather(
+                *(_in_time(layer, text, conversation.messages, ledger, seconds) for layer in layers)
+            )
         together = Urgency.of((*urgency.layers, *found))
         return together if together.decided else replace(together, another=urgency.another)
 

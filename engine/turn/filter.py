@@ -14,6 +14,7 @@ from engine.exceptions import ModelError
 from engine.judges.protocol import Case, Judge, applicable
 from engine.models.ledger import Ledger
 from engine.stakes import Stakes
+from engine.steps import StepFact, StepName, note, step
 from engine.turn.checks import CheckContext, cleaned, failed_checks
 from engine.turn.team import Assistant, Team
 from engine.types import Decision, Draft, Message, Outcome, Role, Stage, StageRecord, Tier, Verdict
@@ -135,7 +136,8 @@ class Filter:
         self, case: Case, team: Team, recheck: Recheck, ledger: Ledger, stages: tuple[StageRecord, ...]
     ) -> Filtered:
         try:
-            draft = cleaned(await team.refiner.refine(case, stages[-1].verdicts, ledger))
+            with step(StepName.REFINE):
+                draft = cleaned(await team.refiner.refine(case, stages[-1].verdicts, ledger))
         except ModelError:
             return _fallback(stages, broken=True)
         if reasons := recheck(draft):
@@ -177,8 +179,18 @@ async def judged(
 
 async def _ask_all(case: Case, judges: Mapping[str, Judge], ledger: Ledger) -> tuple[Verdict, ...]:
     names = applicable(case)
-    results = await asyncio.gather(*(judges[name].judge(case, ledger) for name in names), return_exceptions=True)
+    results = await asyncio.gather(
+        *(_asked(name, judges[name], case, ledger) for name in names), return_exceptions=True
+    )
     return tuple(_verdict(name, one) for name, one in zip(names, results, strict=True))
+
+
+async def _asked(name: str, judge: Judge, case: Case, ledger: Ledger) -> Verdict:
+    with step(StepName.JUDGE):
+        note(StepFact.JUDGE, name)
+        verdict = await judge.judge(case, ledger)
+        note(StepFact.DECISION, verdict.decision)
+        return verdict
 
 
 def _verdict(name: str, result: Verdict | BaseException) -> Verdict:

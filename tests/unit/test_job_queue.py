@@ -23,6 +23,7 @@ from bots.chats import Chats
 from bots.settings import CafiSettings, FeedbackSettings, StorageSettings
 from engine.exceptions import ConfigurationError
 from engine.models.scripted import ScriptedModel
+from engine.steps import Step, StepListener, StepName
 from tests.chats import MemoryScreen, chat_over
 from tests.killing import until
 from tests.postgres import PostgresServer
@@ -270,7 +271,11 @@ async def test_those_that_share_a_database_keep_out_who_wants_it_alone(
 
 @asynccontextmanager
 async def working(
-    folder: Path, storage: StorageSettings, model: ScriptedModel | None = None, **settings: Any
+    folder: Path,
+    storage: StorageSettings,
+    model: ScriptedModel | None = None,
+    on_turn: StepListener | None = None,
+    **settings: Any,
 ) -> AsyncIterator[tuple[Any, MemoryScreen]]:
     """A worker in this process that shows on a screen in memory; its queue is what to put messages in."""
     from adapters.delivery.job_queue import JobQueue
@@ -280,7 +285,7 @@ async def working(
     database, screen = Database(storage.url), MemoryScreen()
     queue = JobQueue(store=store_over(database, now=time.time))
     chat = replace(chat_over(folder / "kb", model), erase=queue.erase)
-    dispatch = Dispatch(chat=chat, store=queue.store, screen=screen, limits=ChatLimits(), inbox=queue)
+    dispatch = Dispatch(chat=chat, store=queue.store, screen=screen, limits=ChatLimits(), inbox=queue, on_turn=on_turn)
     parameters = server_parameters(database.engine)
     worker = JobWorker(queue=queue, dispatches={"telegram": dispatch}, parameters=parameters, at_once=4, **settings)
     running: list[asyncio.Task[None]] = []
@@ -342,6 +347,24 @@ async def test_what_has_waited_long_is_quoted_without_a_model_and_says_so(
         assert await queue.age() > 100
     [said] = screen.texts(ANNA)
     assert "Many people are writing to me right now" in said and "Voices are sounds" in said and not model.prompts
+
+
+async def test_a_worker_measures_how_long_a_message_waited_for_it(
+    tmp_path: Path, jobs: Any, storage: StorageSettings
+) -> None:
+    """A worker's turn begins with the wait in the queue, by the job's own times, and the job carries nothing for it."""
+    turns: list[Step] = []
+    async with working(tmp_path, storage, on_turn=turns.append) as (queue, screen):
+        await queue.take([message(text="what are the voices?")], None)
+        job = queue.store.database.run_now(lambda one: one.execute(text("SELECT * FROM procrastinate_jobs")).one())
+        assert job.args.keys() == {"row", "platform"}
+        queue.store.database.run_now(lambda one: one.execute(text(OLDER)))
+    [turn] = turns
+    first = turn.steps[0]
+    assert first.name is StepName.QUEUE and first.begun == turn.begun and first.ended is not None
+    assert 100 < first.ended - first.begun < 200
+    assert {StepName.STORAGE, StepName.DRAFT, StepName.DELIVER} <= {one.name for one in turn.steps}
+    assert len(screen.texts(ANNA)) == 1
 
 
 async def test_a_chats_own_line_is_not_the_queues_age(jobs: Any, storage: StorageSettings) -> None:
