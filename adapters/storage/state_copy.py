@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from sqlalchemy import Connection, Select, Table, func, insert, inspect, literal, select
+from sqlalchemy import Connection, Table, func, insert, inspect, literal, select
 
 from adapters.storage.database import Database
 from adapters.storage.lock import alone
@@ -53,11 +53,9 @@ def tables_in_use(connection: Connection) -> list[str]:
     """The names of those of our tables in which anything lies."""
     there = set(inspect(connection).get_table_names())
     tables = [one for one in metadata.sorted_tables if one.name in there]
-    return [one.name for one in tables if connection.execute(_any_of(one)).first() is not None]
-
-
-def _any_of(table: Table) -> Select[tuple[int]]:
-    return select(literal(1)).select_from(table).limit(1)  # no column: those of an earlier version are others
+    # No column is read: those of an earlier version are others.
+    row = select(literal(1)).limit(1)
+    return [one.name for one in tables if connection.execute(row.select_from(one)).first() is not None]
 
 
 def copy_rows(source: Connection, target: Connection, tables: Iterable[Table]) -> dict[str, int]:
