@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from adapters.storage.backup_file import BackupContent, BackupHead, write_backup
 from adapters.storage.backup_keys import BackupKeys
+from adapters.storage.database import Database
 from adapters.storage.private_files import private_draft
 from adapters.storage.replacement import journals
-from adapters.storage.snapshot import nothing_stored, revision, snapshot
-from adapters.storage.tables import metadata
+from adapters.storage.snapshot import Snapshot, nothing_stored, revision, snapshot
 from bots.chats import Chats
 from bots.compose import Application
 from bots.secret_file import database_file, secret_file
@@ -33,7 +33,6 @@ class Backup:
 
     def check(self) -> None:
         """Raise CafiError where it cannot be made."""
-        database = sqlite_file(self.settings)
         used = files_in_use(self.settings)
         targets = [one for one in (self.file, self.keys) if one is not None]
         for one in targets:
@@ -45,8 +44,7 @@ class Backup:
                 raise ConfigurationError("It is there already.", file=one, remedy="Name another one, or add --force.")
         if len({one.resolve() for one in targets}) < len(targets):
             raise ConfigurationError("Database and keys need a file each.", file=self.file, remedy="Name two.")
-        if not database.is_file() or revision(database) is None:
-            raise nothing_stored(database)
+        self._look()
         if self.keys is not None and not self._stored.has_secret:
             raise ConfigurationError(
                 "There is no secret yet.", file=secret_file(self.settings), remedy="Leave out --keys."
@@ -54,7 +52,7 @@ class Backup:
 
     def make(self, passphrase: str) -> list[str]:
         """Make it; what there is to say. Raises CafiError."""
-        found = snapshot(sqlite_file(self.settings), chats=self.chats)
+        found = self._found()
         self._write(self.file, BackupContent.DATABASE, found.revision, found.content, passphrase)
         held = (
             "chats, counts and what moderators have set"
@@ -73,6 +71,28 @@ class Backup:
             said.append(f"What people erase from now on is still in it. After {idle} hours no chat in it is of use.")
         return said
 
+    def _look(self) -> None:
+        """Raise ConfigurationError where nothing is stored yet."""
+        file = database_file(self.settings)
+        if file is not None:
+            if not file.is_file() or revision(file) is None:
+                raise nothing_stored(file)
+            return
+        from adapters.storage.schema_version import schema
+
+        with closing(Database(self.settings.storage.url)) as database:
+            if schema(database) is None:
+                raise nothing_stored(database.place)
+
+    def _found(self) -> Snapshot:
+        file = database_file(self.settings)
+        if file is not None:
+            return snapshot(file, chats=self.chats)
+        from adapters.storage.server_copy import server_snapshot
+
+        with closing(Database(self.settings.storage.url)) as database:
+            return server_snapshot(database, chats=self.chats)
+
     def _write(self, file: Path, content: BackupContent, found: str, plain: bytes, passphrase: str) -> None:
         head = BackupHead(content=content, revision=found, hour=int(time.time() // 3600))
         with touching(file), private_draft(file) as draft:
@@ -83,23 +103,11 @@ class Backup:
         return Chats(application=Application(settings=self.settings))
 
 
-def sqlite_file(settings: CafiSettings) -> Path:
-    """The database's file; raises ConfigurationError where it is none of SQLite's."""
-    file = database_file(settings)
-    if file is None:
-        tables = " ".join(f"-t {name}" for name in ("alembic_version", *sorted(metadata.tables)))
-        raise ConfigurationError(
-            "Only SQLite's file is copied by CAFI itself.",
-            key="storage.url",
-            remedy=f"PostgreSQL has its own tools: pg_dump -Fc {tables} DATABASE, and pg_restore.",
-        )
-    return file
-
-
 def files_in_use(settings: CafiSettings) -> set[Path]:
     """What a backup must not be written over."""
-    database = sqlite_file(settings)
-    used = [database, *journals(database), settings.sessions.inbox_key_file]
+    database, used = database_file(settings), [settings.sessions.inbox_key_file]
+    if database is not None:
+        used += [database, *journals(database)]
     with suppress(ConfigurationError):  # an account without a home, whose secret is elsewhere
         used.append(secret_file(settings))
     return {one.resolve() for one in used}

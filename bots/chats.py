@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import Iterator
 from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -40,6 +40,7 @@ from adapters.storage.database import Database
 from adapters.storage.keyring_file import InboxKey, from_texts, load, make_inbox_key, read_inbox_key, save
 from adapters.storage.lock import alone
 from adapters.storage.ownership import AdvisoryOwnership, Ownership, Undisputed
+from adapters.storage.private_files import make_private_folder
 from adapters.storage.pseudonyms import Naming
 from adapters.storage.saved_counts import ReferralCounts, save_counts
 from adapters.storage.seal import Keyring, Secret
@@ -50,7 +51,7 @@ from bots.compose import Application
 from bots.parts import Parts
 from bots.protocol import published_protocol
 from bots.reports import allow_list, report_desk
-from bots.secret_file import database_file, secret_file
+from bots.secret_file import copied_beside, database_file, secret_file
 from bots.traces import turn_traces
 from engine import ConfigurationError, StepListener
 
@@ -65,11 +66,15 @@ _log = logging.getLogger("cafi.run")
 
 @dataclass(kw_only=True)
 class Chats(Parts):
-    """Everything around turns, built on first use over one application. `process`: what this one does, for its traces."""
+    """Everything around turns, built on first use over one application. `process`: what this one does, for its traces.
+
+    `held`: whether this program has the database for itself; `copied`: whether that is copied before a migration.
+    """
 
     application: Application
     process: str = "run"
-    _held: bool = field(default=False, init=False)
+    held: bool = False
+    copied: bool = True
 
     @cached_property
     def database(self) -> Database:
@@ -96,32 +101,38 @@ class Chats(Parts):
     def migrate(self) -> Migrated:
         """Bring the tables to the present version; raises ConfigurationError where another CAFI runs with older ones.
 
-        SQLite's file is copied before.
+        The database is copied before.
         """
         from adapters.storage.schema_version import migrate
 
         return migrate(self.database, self._changing)
 
     @contextmanager
-    def _changing(self) -> Iterator[None]:
-        with nullcontext() if self._held else alone(self.database):
-            self._keep_copy()
+    def _changing(self, connection: Connection) -> Iterator[None]:
+        with nullcontext() if self.held else alone(self.database):
+            if self.copied:
+                self._keep_copy(connection)
             yield
 
-    def _keep_copy(self) -> None:
+    def _keep_copy(self, connection: Connection) -> None:
         """Copy the database before a migration, so that there is a way back; raises ConfigurationError, StorageError."""
+        from adapters.storage.server_copy import keep_server_copy
         from adapters.storage.snapshot import keep_copy
 
-        file = database_file(self.application.settings)
-        if file is None:
+        file, beside = database_file(self.application.settings), copied_beside(self.application.settings)
+        if beside is None:
             return
         try:
-            copy = keep_copy(file)
+            if file is not None:
+                copy = keep_copy(file)
+            else:
+                make_private_folder(beside.parent)
+                copy = keep_server_copy(connection, self.database.place, beside)
         except OSError as error:
             raise ConfigurationError(
                 f"It cannot be copied before its tables are changed: {error.strerror}.",
-                file=file,
-                remedy="Check the folder's rights and its space.",
+                file=file or beside.parent,
+                remedy="Check the folder's rights and its space, or copy it yourself and go on: cafi migrate --without-copy",
             ) from error
         if copy is not None:
             _log.warning(
@@ -133,9 +144,9 @@ class Chats(Parts):
 
         Two programs would answer every waiting message twice, and one would write the other's keys anew.
         """
-        if not self._held:
+        if not self.held:
             self.application.closing.enter_context(alone(self.database))
-            self._held = True
+            self.held = True
 
     @cached_property
     def clock(self) -> WallClock:
@@ -479,7 +490,7 @@ class Chats(Parts):
         await self.count()
         if self.report_watch is not None:
             await self.report_watch.look()
-        file = database_file(self.application.settings)
+        file = copied_beside(self.application.settings)
         if file is not None:
             await asyncio.to_thread(erase_expired, file, self.clock() - 3600 * self.store.idle_hours)
 

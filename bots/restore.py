@@ -10,23 +10,24 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from sqlalchemy import Connection, delete
-from sqlalchemy.engine import URL
 
 from adapters.storage.backup_file import BackupContent, BackupHead, read_backup, read_head
 from adapters.storage.backup_keys import BackupKeys
 from adapters.storage.keyring_file import read_keyring
-from adapters.storage.lock import DatabaseLock
 from adapters.storage.private_files import make_private_folder, private_draft
-from adapters.storage.replacement import holds_something, journals, replace_database
+from adapters.storage.replacement import holds_something, journals
+from adapters.storage.restore_target import FileTarget, RestoreTarget, ServerTarget
 from adapters.storage.schema_version import is_known, migrate
+from adapters.storage.server_copy import file_url
 from adapters.storage.snapshot import erase_chats
 from adapters.storage.tables import cursors, inbox, reviews
-from bots.backup import sqlite_file, touching
+from bots.backup import touching
 from bots.chats import Chats
 from bots.compose import Application
-from bots.secret_file import secret_file
+from bots.secret_file import copied_beside, database_file, secret_file
 from bots.settings import CafiSettings
-from engine import ConfigurationError
+from bots.workers import PREPARED, prepare
+from engine import CafiError, ConfigurationError
 
 WAITING_HOURS = 1
 """What waited for an answer in an older backup is not taken up again: it was, as a rule, answered long ago."""
@@ -45,14 +46,11 @@ class Restore:
     @contextmanager
     def alone(self) -> Iterator[None]:
         """Hold the database for this program; raises ConfigurationError."""
-        database = sqlite_file(self.settings)
-        with touching(database.parent):
-            make_private_folder(database.parent)
-        lock = DatabaseLock(database)
-        try:
+        target = self._target
+        with touching(target.file.parent):
+            make_private_folder(target.file.parent)
+        with target.alone():
             yield
-        finally:
-            lock.release()
 
     def check(self) -> None:
         """Raise ConfigurationError where it cannot be restored, as far as that shows without the passphrase."""
@@ -60,7 +58,9 @@ class Restore:
             if file is not None:
                 with touching(file), file.open("rb") as source:
                     _known_head(read_head(source, file, content), file)
-        self._keep(sqlite_file(self.settings))
+        target = self._target
+        if target.in_use():
+            self._keep(target.place)
         if self.keys is not None and self.settings.sessions.secret is not None:
             raise ConfigurationError(
                 "The settings give the secret.",
@@ -70,24 +70,38 @@ class Restore:
 
     async def make(self, passphrase: str) -> list[str]:
         """Put it in place; what there is to say. Raises CafiError, and has changed nothing then."""
-        database = sqlite_file(self.settings)
-        staged = database.with_name(f"{database.name}.restored")
+        target = self._target
+        staged = target.file.with_name(f"{target.file.name}.restored")
         keys = self._opened_keys(passphrase)
         _remove(staged)  # left by a restore that was ended half-way
         try:
             head = self._stage(staged, passphrase)
             said = await self._prepare(staged, head, keys)
-            said += self._place(staged, database, keys)
+            said += self._place(staged, target, keys)
         finally:
             _remove(staged)
         made = datetime.fromtimestamp(head.hour * 3600, UTC)
-        return [f"{database} is what it was on {made:%Y-%m-%d %H} h UTC.", *said]
+        said += await self._prepare_queue(target)
+        return [f"{target.place} is what it was on {made:%Y-%m-%d %H} h UTC.", *said]
 
-    def _keep(self, file: Path) -> None:
-        """Raise ConfigurationError where something stands there that nobody has given up."""
-        if holds_something(file) and not self.force:
+    @property
+    def _target(self) -> RestoreTarget:
+        beside = copied_beside(self.settings)
+        if beside is None:
             raise ConfigurationError(
-                "There is one already.", file=file, remedy="Add --force: what is there is moved aside, not deleted."
+                "It is in memory, and goes with its program.", key="storage.url", remedy="Name a file, or a server's."
+            )
+        if database_file(self.settings) is not None:
+            return FileTarget(file=beside)
+        return ServerTarget(url=self.settings.storage.url, file=beside)
+
+    def _keep(self, place: Path | str) -> None:
+        """Raise ConfigurationError where nobody has given up what stands there."""
+        if not self.force:
+            raise ConfigurationError(
+                "Something is there already.",
+                file=place,
+                remedy="Add --force: what is there is moved aside, not deleted.",
             )
 
     def _opened_keys(self, passphrase: str) -> BackupKeys | None:
@@ -98,7 +112,7 @@ class Restore:
             plain = b"".join(read_backup(source, self.keys, head, passphrase))
         found, kept = BackupKeys.from_bytes(plain, self.keys), secret_file(self.settings)
         with touching(kept):
-            if not kept.exists() or kept.read_bytes() != found.keyring.encode():
+            if holds_something(kept) and kept.read_bytes() != found.keyring.encode():
                 self._keep(kept)
         return found
 
@@ -120,8 +134,7 @@ class Restore:
             migrate(chats.database)
             expired = await chats.store.sweep(chats.questions.policy.every_days)
             late = chats.store.hour() - head.hour > WAITING_HOURS
-            if late:
-                await chats.database.run(_drop_waiting)
+            await chats.database.run(_drop_waiting if late else _drop_mark)
             lost = [one for one in await chats.vault.report() if one.chats and not one.given]
         if not self.chats:
             erase_chats(staged)
@@ -136,19 +149,35 @@ class Restore:
         )
         return [sentence for holds, sentence in told if holds]
 
-    def _place(self, staged: Path, database: Path, keys: BackupKeys | None) -> list[str]:
-        """Put files in their places; what there is to say."""
+    def _place(self, staged: Path, target: RestoreTarget, keys: BackupKeys | None) -> list[str]:
+        """Put keys and database in their places; what there is to say."""
         said: list[str] = []
-        aside: list[Path | None] = []
-        if keys is not None:
-            kept = secret_file(self.settings)
-            with touching(kept):
-                aside += keys.place(kept, self.settings.sessions.inbox_key_file)
-            said.append(f"The keys are in {kept}.")
-        with touching(database):
-            aside.append(replace_database(staged, database))
-        moved = [one for one in aside if one is not None]
+        moved: list[Path] = []
+
+        def place_keys() -> None:
+            if keys is not None:
+                kept = secret_file(self.settings)
+                with touching(kept):
+                    moved.extend(keys.place(kept, self.settings.sessions.inbox_key_file))
+                said[:] = [f"The keys are in {kept}."]
+
+        with touching(target.file):
+            aside = target.put(staged, place_keys)
+        if aside is not None:
+            moved.append(aside)
         return [*said, *(f"What was there is {one} now. Delete it when nobody needs it any more." for one in moved)]
+
+    async def _prepare_queue(self, target: RestoreTarget) -> list[str]:
+        """Jobs for what waits, where workers answer; what there is to say."""
+        if self.settings.queue != "workers" or not isinstance(target, ServerTarget):
+            return []
+        chats = Chats(application=Application(settings=self.settings), held=True)
+        try:
+            async with chats.application.closing:
+                await prepare(chats)
+        except CafiError as error:  # what was restored is in its place
+            return [f"No worker begins yet: {error} Then: cafi migrate"]
+        return []
 
 
 def _remove(staged: Path) -> None:
@@ -167,11 +196,15 @@ def _known_head(head: BackupHead, file: Path) -> BackupHead:
 
 def _over(settings: CafiSettings, staged: Path) -> CafiSettings:
     """The settings for a database elsewhere."""
-    address = URL.create("sqlite", database=str(staged)).render_as_string()
-    return settings.model_copy(update={"storage": settings.storage.model_copy(update={"url": address})})
+    return settings.model_copy(update={"storage": settings.storage.model_copy(update={"url": file_url(staged)})})
 
 
 def _drop_waiting(connection: Connection) -> None:
     """With the numbers of last updates, after which Discord's channels would be looked through again."""
     for table in (inbox, reviews, cursors):
         connection.execute(delete(table))
+
+
+def _drop_mark(connection: Connection) -> None:
+    """Workers begin only after what waits has jobs again: `bots/workers.py`."""
+    connection.execute(delete(cursors).where(cursors.c.name == PREPARED))

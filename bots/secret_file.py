@@ -38,7 +38,7 @@ def file_apart(settings: CafiSettings) -> Path:
     file = database_file(settings)
     place = _place(_url(settings)) if file is None else str(file.resolve())
     name = "cafi" if file is None else file.stem
-    return base / "cafi" / f"{name}-{hashlib.sha256(place.encode()).hexdigest()[:8]}.json"
+    return base / "cafi" / f"{name}-{_mark(place)}.json"
 
 
 def database_file(settings: CafiSettings) -> Path | None:
@@ -47,10 +47,23 @@ def database_file(settings: CafiSettings) -> Path | None:
     return Path(url.database) if url.get_backend_name() == "sqlite" and url.database else None
 
 
+def copied_beside(settings: CafiSettings) -> Path | None:
+    """The file beside which copies of the database lie: its own, or for a server's, one that is never there and gives
+    them their names, where the inbox's key is. None for a database in memory."""
+    file, url = database_file(settings), _url(settings)
+    if file is not None or url.get_backend_name() == "sqlite":
+        return file
+    return settings.sessions.inbox_key_file.with_name(f"cafi-{_mark(_place(url))}.db")
+
+
 def is_beside(settings: CafiSettings) -> bool:
     """Whether the secret lies in the database's folder."""
     file, database = secret_file(settings), database_file(settings)
     return database is not None and file.exists() and file.resolve().parent == database.resolve().parent
+
+
+def _mark(place: str) -> str:
+    return hashlib.sha256(place.encode()).hexdigest()[:8]
 
 
 def _place(url: URL) -> str:

@@ -7,12 +7,13 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection, select, text
 
 from adapters.storage.keyring_file import read_inbox_key
 from adapters.storage.lock import together
 from adapters.storage.postgresql import server_parameters
 from adapters.storage.schema_version import Migrated, newest, schema
+from adapters.storage.tables import cursors
 from bots.chats import Chats
 from bots.secret_file import secret_file
 from bots.signs_of_life import signs_of_life
@@ -25,7 +26,9 @@ if TYPE_CHECKING:
     from bots.runner import Bot
     from bots.settings import CafiSettings
 
-PLATFORMS, _KEY = ("telegram", "web"), "inbox key"
+PLATFORMS = ("telegram", "web")
+PREPARED = "inbox key"
+"""The name under which stands with which keys `prepare` was done."""
 _MIGRATE = "Stop all workers and receivers, then: cafi migrate"
 _COPY = "cafi migrate makes it, once; on another machine, copy it from there."
 
@@ -78,9 +81,9 @@ async def prepare(chats: Chats) -> Migrated:
 
     queue = queue_of(chats)
     migrated = await chats.prepare()
-    await chats.store.put_cursor(_KEY, _mark(chats))
     queued = migrate_queue(chats.database)
     await _enqueue_left(chats, queue)
+    await chats.store.put_cursor(PREPARED, _mark(chats))
     if migrated.changed or not queued.changed:
         return migrated
     return Migrated(before=f"{migrated.before} without a queue", after=f"{migrated.after} with one")
@@ -121,12 +124,20 @@ async def join(chats: Chats) -> None:
         raise ConfigurationError("There is no key of the inbox here yet.", file=sessions.inbox_key_file, remedy=_COPY)
     await chats.database.check()
     await chats.vault.open()
-    if await chats.store.cursor(_KEY) != _mark(chats):
+    if not await chats.database.run(_prepared):
+        raise ConfigurationError(
+            "What waits has no jobs yet, as after a restore.", file=chats.database.place, remedy=_MIGRATE
+        )
+    if await chats.store.cursor(PREPARED) != _mark(chats):
         raise ConfigurationError(
             "The inbox's key or the secret here is another one than where cafi migrate ran.",
             file=sessions.inbox_key_file,
             remedy="Copy both from there: what the others take could not be opened here.",
         )
+
+
+def _prepared(connection: Connection) -> bool:
+    return connection.execute(select(cursors.c.name).where(cursors.c.name == PREPARED)).first() is not None
 
 
 def _mark(chats: Chats) -> int:

@@ -107,6 +107,11 @@ def server_clock(connection: Connection) -> float:
     return float(connection.execute(select(func.extract("epoch", func.clock_timestamp()))).scalar_one())
 
 
+def one_moment(connection: Connection) -> None:
+    """Have a transaction that has done nothing yet see one moment, whatever others write, and write nothing itself."""
+    connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+
+
 def begins_again(error: DBAPIError) -> bool:
     """Whether the same work may go well at once: the connection was an old one, or another transaction had the way."""
     return error.connection_invalidated or getattr(error.orig, "sqlstate", None) in _AGAIN

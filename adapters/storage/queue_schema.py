@@ -37,6 +37,12 @@ def check_queue(database: Database) -> None:
         )
 
 
+def drop_jobs(connection: Connection) -> None:
+    """Erase every job with its events, where there is a queue: their rows are not those of the inbox any more."""
+    if connection.execute(_THERE).scalar() is not None:
+        connection.execute(text("DELETE FROM procrastinate_jobs"))
+
+
 def newest_queue() -> str:
     """The name of the last migration that the installed library has."""
     return _migrations()[-1].stem

@@ -15,7 +15,7 @@ def replace_database(staged: Path, database: Path) -> Path | None:
     there = holds_something(database)
     if there:
         _take_in_journal(database)
-    aside = _free(database)
+    aside = free_name(database)
     # Of a damaged database, or of one that is gone: SQLite would read them into the new one.
     for journal in journals(database):
         if journal.exists():
@@ -42,7 +42,7 @@ def replace_text(file: Path, text: str) -> Path | None:
         return None
     aside = None
     if former:
-        aside = _free(file)
+        aside = free_name(file)
         with private_draft(aside) as kept:
             kept.write(former)
     write_private(file, text)
@@ -60,7 +60,7 @@ def _take_in_journal(database: Path) -> None:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
-def _free(file: Path) -> Path:
-    """A name beside a file that nothing has yet."""
+def free_name(file: Path) -> Path:
+    """A name beside a file that nothing has yet, for what is moved aside."""
     names = (file.with_name(f"{file.name}.replaced{number or ''}") for number in count())
     return next(one for one in names if not one.exists())

@@ -34,17 +34,52 @@ class Migrated:
         return self.before != self.after
 
 
-def migrate(database: Database, holding: Callable[[], AbstractContextManager[object]] = nullcontext) -> Migrated:
-    """Bring the database up to date in one transaction. `holding` is entered while something is changed.
+Holding = Callable[[Connection], AbstractContextManager[object]]
+"""What is entered while something is changed, with the connection on which that will be."""
+
+
+def migrate(database: Database, holding: Holding = nullcontext) -> Migrated:
+    """Bring the database up to date in one transaction.
 
     Raises StorageDamaged for a database of a newer CAFI, and leaves it alone.
     """
-    return database.run_now(lambda connection: _migrate(connection, database.place, holding))
+    return database.run_now(lambda connection: upgrade(connection, database.place, holding))
+
+
+def upgrade(connection: Connection, place: str, holding: Holding = nullcontext) -> Migrated:
+    """The same, within a transaction."""
+    if connection.dialect.name == "postgresql":
+        connection.execute(select(func.pg_advisory_xact_lock(_ADVISORY)))
+    before = schema_of(connection, place)
+    result = Migrated(before=before, after=newest())
+    if result.changed:
+        with holding(connection):
+            make_tables(connection, result.after)
+    return result
+
+
+def make_tables(connection: Connection, revision: str) -> None:
+    """Bring a database to a revision, from an earlier one or from nothing, within a transaction."""
+    config = _config()
+    config.attributes["connection"] = connection
+    command.upgrade(config, revision)
 
 
 def schema(database: Database) -> str | None:
     """The number of the last migration that the database has seen; None for one without tables; raises StorageError."""
-    return database.run_now(lambda connection: MigrationContext.configure(connection).get_current_revision())
+    return database.run_now(_schema)
+
+
+def schema_of(connection: Connection, place: str) -> str | None:
+    """The same, within a transaction; raises StorageDamaged for a database of a newer CAFI."""
+    found = _schema(connection)
+    if found is not None and not is_known(found):
+        raise StorageDamaged(f"{place}: The database was made by a newer CAFI. Start that one, or another database.")
+    return found
+
+
+def _schema(connection: Connection) -> str | None:
+    return MigrationContext.configure(connection).get_current_revision()
 
 
 def newest() -> str:
@@ -56,29 +91,10 @@ def newest() -> str:
 
 def is_known(revision: str) -> bool:
     """Whether this CAFI has tables of that revision, or can bring them to the present one."""
-    return revision in _known(_config())
-
-
-def _known(config: Config) -> set[str]:
-    return {script.revision for script in ScriptDirectory.from_config(config).walk_revisions()}
+    return revision in {script.revision for script in ScriptDirectory.from_config(_config()).walk_revisions()}
 
 
 def _config() -> Config:
     config = Config()
     config.set_main_option("script_location", str(_FOLDER))
     return config
-
-
-def _migrate(connection: Connection, place: str, holding: Callable[[], AbstractContextManager[object]]) -> Migrated:
-    if connection.dialect.name == "postgresql":
-        connection.execute(select(func.pg_advisory_xact_lock(_ADVISORY)))
-    before = MigrationContext.configure(connection).get_current_revision()
-    config = _config()
-    if before is not None and before not in _known(config):
-        raise StorageDamaged(f"{place}: The database was made by a newer CAFI. Start that one, or another database.")
-    result = Migrated(before=before, after=newest())
-    if result.changed:
-        config.attributes["connection"] = connection
-        with holding():
-            command.upgrade(config, "head")
-    return result

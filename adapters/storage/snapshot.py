@@ -1,9 +1,12 @@
-"""Copies of SQLite's file as it is at one moment, while others write: for a backup, and before a migration."""
+"""Copies of SQLite's file as it is at one moment, while others write: for a backup, and before a migration.
+
+Copies of a server's tables are such files too (`server_copy`), and are kept and expire in the same way.
+"""
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,6 +15,7 @@ from sqlalchemy import delete
 from sqlalchemy.exc import SQLAlchemyError
 
 from adapters.storage.private_files import make_private_file, sync_file
+from adapters.storage.replacement import journals
 from adapters.storage.sqlite_file import file_fault
 from adapters.storage.tables import metadata
 from engine import ConfigurationError, StorageDamaged, StorageUnavailable
@@ -66,9 +70,9 @@ def revision(file: Path) -> str | None:
         return _revision(connection)
 
 
-def nothing_stored(file: Path) -> ConfigurationError:
+def nothing_stored(place: Path | str) -> ConfigurationError:
     """There is nothing to copy."""
-    return ConfigurationError("Nothing is stored there yet.", file=file, key="storage.url", remedy="Start CAFI first.")
+    return ConfigurationError("Nothing is stored there yet.", file=place, key="storage.url", remedy="Start CAFI first.")
 
 
 def keep_copy(file: Path) -> Path | None:
@@ -77,30 +81,50 @@ def keep_copy(file: Path) -> Path | None:
     Raises StorageError and OSError.
     """
     found = revision(file)
-    if found is None:
-        return None
-    copy = file.with_name(f"{file.name}{_COPY}{found}")
-    draft = copy.with_name(f"{copy.name}.new")
-    draft.unlink(missing_ok=True)
-    try:
-        make_private_file(draft)
+
+    def write(draft: Path) -> None:
         with _opened(file) as source:
             source.execute("VACUUM INTO ?", (str(draft),))
-        sync_file(draft)
-        draft.replace(copy)
-    except BaseException:
-        draft.unlink(missing_ok=True)
-        raise
+
+    return None if found is None else keep(file, found, write)
+
+
+def keep(file: Path, found: str, write: Callable[[Path], None]) -> Path:
+    """Keep what `write` puts into an empty file as the copy of a revision, beside `file`; the last two stay.
+
+    Raises StorageError and OSError.
+    """
+    copy = file.with_name(f"{file.name}{_COPY}{found}")
+    write_copy(copy, write)
     for one in copies(file)[:-KEPT]:
         one.unlink(missing_ok=True)
     return copy
 
 
+def write_copy(copy: Path, write: Callable[[Path], None]) -> None:
+    """Have SQLite make a file for this account alone, whole or not at all; raises StorageError and OSError."""
+    draft = copy.with_name(f"{copy.name}.new")
+    left = (draft, *journals(draft))
+    for one in left:
+        one.unlink(missing_ok=True)
+    try:
+        make_private_file(draft)
+        write(draft)
+        with _opened(draft) as connection:
+            connection.execute("PRAGMA journal_mode=DELETE")  # nothing lies beside it while somebody looks into it
+        sync_file(draft)
+        draft.replace(copy)
+    except BaseException:
+        for one in left:
+            one.unlink(missing_ok=True)
+        raise
+
+
 def copies(file: Path) -> list[Path]:
     """The copies that `keep_copy` has left, in the order of their revisions."""
-    beside = file.parent.iterdir() if file.parent.is_dir() else ()
-    found = [one for one in beside if one.name.startswith(file.name + _COPY) and not one.name.endswith(".new")]
-    return sorted(found)
+    beside, begin = file.parent.iterdir() if file.parent.is_dir() else (), file.name + _COPY
+    # Drafts and journals have a further ending.
+    return sorted(one for one in beside if one.name.startswith(begin) and one.name.removeprefix(begin).isalnum())
 
 
 def erase_expired(file: Path, before: float) -> None:

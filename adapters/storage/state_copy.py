@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Connection, Table, func, insert, inspect, select
+from collections.abc import Iterable
+
+from sqlalchemy import Connection, Table, func, insert, inspect, literal, select
 
 from adapters.storage.database import Database
 from adapters.storage.lock import alone
+from adapters.storage.postgresql import one_moment
 from adapters.storage.schema_version import migrate, newest, schema
 from adapters.storage.tables import metadata
 from engine import ConfigurationError
@@ -29,7 +32,7 @@ def copy_state(source: Database, target: Database) -> dict[str, int]:
                 file=source.place,
                 remedy="Bring it up to date with cafi migrate, or use the CAFI that made it.",
             )
-        filled = target.run_now(_filled)
+        filled = target.run_now(tables_in_use)
         if filled:
             raise ConfigurationError(
                 f"It is not empty: something lies in {', '.join(filled)}.",
@@ -40,16 +43,24 @@ def copy_state(source: Database, target: Database) -> dict[str, int]:
 
         def read(connection: Connection) -> dict[str, int]:
             if not source.sqlite:  # SQLite's transactions see one moment anyway
-                connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
-            return target.run_now(lambda to: {one.name: _copied(one, connection, to) for one in metadata.sorted_tables})
+                one_moment(connection)
+            return target.run_now(lambda to: copy_rows(connection, to, metadata.sorted_tables))
 
         return source.run_now(read)
 
 
-def _filled(connection: Connection) -> list[str]:
+def tables_in_use(connection: Connection) -> list[str]:
+    """The names of those of our tables in which anything lies."""
     there = set(inspect(connection).get_table_names())
     tables = [one for one in metadata.sorted_tables if one.name in there]
-    return [one.name for one in tables if connection.execute(select(one).limit(1)).first() is not None]
+    # No column is read: those of an earlier version are others.
+    row = select(literal(1)).limit(1)
+    return [one.name for one in tables if connection.execute(row.select_from(one)).first() is not None]
+
+
+def copy_rows(source: Connection, target: Connection, tables: Iterable[Table]) -> dict[str, int]:
+    """Copy every row of some tables, which are alike in both; how many of each."""
+    return {one.name: _copied(one, source, target) for one in tables}
 
 
 def _copied(table: Table, source: Connection, target: Connection) -> int:
@@ -59,7 +70,9 @@ def _copied(table: Table, source: Connection, target: Connection) -> int:
         count += len(rows)
     number = table.autoincrement_column
     if count and number is not None and target.dialect.name == "postgresql":
-        # Rows that came with their numbers have not moved the sequence that gives the next ones.
+        # Rows that came with their numbers have not moved the sequence that gives the next ones. It never goes back: a
+        # number that was given before is not given again.
         sequence = func.pg_get_serial_sequence(table.name, number.name)
-        target.execute(select(func.setval(sequence, select(func.max(number)).scalar_subquery())))
+        last = func.greatest(select(func.max(number)).scalar_subquery(), func.nextval(sequence))
+        target.execute(select(func.setval(sequence, last)))
     return count

@@ -38,7 +38,7 @@ def backup(
     force: Annotated[bool, typer.Option("--force", help="Write over a file that is there.")] = False,
     config: Config = None,
 ) -> None:
-    """Copy what is stored into one encrypted file, also while CAFI runs (SQLite). The keys are not in it.
+    """Copy what is stored into one encrypted file, also while CAFI runs. The keys are not in it.
 
     Example: cafi backup /mnt/backups/cafi-monday
     """

@@ -16,10 +16,17 @@ if TYPE_CHECKING:
 state_app = typer.Typer(no_args_is_help=True, help="Everything that is stored, as a whole.")
 
 
-def migrate(config: Config = None, as_json: Json = False) -> None:
+def migrate(
+    without_copy: Annotated[
+        bool, typer.Option("--without-copy", help="Change the tables although nothing is copied before.")
+    ] = False,
+    config: Config = None,
+    as_json: Json = False,
+) -> None:
     """Bring the configured database to the newest schema, while CAFI is stopped. `cafi run` does so by itself.
 
-    With `queue: workers` nobody else does so: the queue's tables are made too, and the keys where there are none.
+    With `queue: workers` nobody else does so: the queue's tables are made too, and the keys where there are none. What is
+    stored is copied before, into a file that this account alone may read.
 
     Example: cafi migrate
     """
@@ -29,7 +36,7 @@ def migrate(config: Config = None, as_json: Json = False) -> None:
     privately()
 
     async def work() -> tuple[str, str | None, str]:
-        chats = Chats(application=application(config, None, None))
+        chats = Chats(application=application(config, None, None), copied=not without_copy)
         async with chats.application.closing:
             if chats.shared:
                 from bots.workers import prepare

@@ -8,7 +8,7 @@ import pty
 import signal
 import sys
 from asyncio.subprocess import PIPE, STDOUT, Process
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import aclosing
 from pathlib import Path
 
@@ -17,12 +17,12 @@ from typer.testing import CliRunner, Result
 
 from adapters.storage.backup_file import BackupContent, BackupHead, write_backup
 from adapters.storage.lock import DatabaseLock
-from adapters.storage.tables import metadata
 from bots.cli import app
 from bots.cli.backup import VARIABLE
 from tests.chromium import free_port
 from tests.fakes.telegram_process import ROOT
 from tests.killing import Cafi, served
+from tests.postgres import PASSWORD, PostgresServer
 from tests.storage import ANNA, database_in, state, store_over
 from tests.web import Browser
 
@@ -79,8 +79,24 @@ async def finished(process: Process) -> str:
     return said
 
 
+@pytest.fixture(params=["sqlite", "postgresql"])
+def urls(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[str, str]]:
+    """The addresses of two empty databases."""
+    if request.param == "sqlite":
+        yield f"sqlite:///{tmp_path}/here/cafi.db", f"sqlite:///{tmp_path}/there/cafi.db"
+        return
+    server: PostgresServer = request.getfixturevalue("postgresql")
+    for name in ("here", "there"):
+        server.execute(f"CREATE DATABASE {name}")
+    yield server.url("here"), server.url("there")
+    for name in ("here", "there"):
+        server.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
 @pytest.mark.timeout(180)
-async def test_a_chat_goes_on_from_a_backup_that_was_made_beside_the_running_bot(tmp_path: Path) -> None:
+async def test_a_chat_goes_on_from_a_backup_that_was_made_beside_the_running_bot(
+    tmp_path: Path, urls: tuple[str, str]
+) -> None:
     """Backed up while people write, and restored in another place, the page shows the conversation to the same cookie; the
     two files and what the commands say hold nothing of it, and no key, in clear."""
     port = free_port()
@@ -91,7 +107,7 @@ async def test_a_chat_goes_on_from_a_backup_that_was_made_beside_the_running_bot
     word = tmp_path / "passphrase"
     word.write_text(PASSPHRASE + "\n", encoding="utf-8")
     files = tmp_path / "monday", tmp_path / "monday.keys"
-    first = Cafi(here, web)
+    first = Cafi(here, {**web, "CAFI_STORAGE__URL": urls[0]})
     await first.start()
     await served(address)
     async with aclosing(first), Browser(address) as anna, Browser(address) as bert:
@@ -105,7 +121,7 @@ async def test_a_chat_goes_on_from_a_backup_that_was_made_beside_the_running_bot
         said = await finished(making)
         await writing
         assert await first.end(signal.SIGTERM) == 0
-        second = Cafi(there, web)
+        second = Cafi(there, {**web, "CAFI_STORAGE__URL": urls[1]})
         secret = (here / "secret.json").read_bytes()
         making = await begun(
             "restore", files[0], "--keys", files[1], environment=second.environment | {VARIABLE: PASSPHRASE}
@@ -163,7 +179,7 @@ async def test_a_passphrase_is_asked_for_twice_at_a_terminal(folder: Path) -> No
         ),
         (("restore", "sunday"), PASSPHRASE, "sunday: It cannot be read or written: No such file or directory."),
         (("restore", "cafi.yaml"), PASSPHRASE, "cafi.yaml: It is no backup of CAFI's."),
-        (("restore", "saturday"), PASSPHRASE, "var/cafi.db: There is one already. Add --force"),
+        (("restore", "saturday"), PASSPHRASE, "var/cafi.db: Something is there already. Add --force"),
         (("restore", "saturday", "--force"), "another passphrase", "saturday: The passphrase does not open it."),
         (
             ("restore", "saturday", "--force", "--keys", "saturday"),
@@ -197,10 +213,20 @@ def test_a_restore_waits_for_nobody_who_runs(folder: Path) -> None:
     assert done.exit_code == 1 and "cafi.db: storage.url: Another CAFI runs with this database. Stop it" in done.stderr
 
 
-def test_of_postgresql_every_table_is_named_for_its_own_tools(folder: Path) -> None:
-    """On PostgreSQL both commands say in one sentence what to use, with each table, and not the password."""
-    environment = {"CAFI_STORAGE__URL": "postgresql+psycopg://cafi:hidden@127.0.0.1/cafi", VARIABLE: PASSPHRASE}
+async def test_of_a_server_the_password_is_told_nowhere(folder: Path, postgresql: PostgresServer) -> None:
+    """Of PostgreSQL both commands name server and database; where the account is refused, in one line without the password."""
+    postgresql.execute("CREATE DATABASE told")
+    url = postgresql.network_url("told")
+    environment = {"CAFI_STORAGE__URL": url, VARIABLE: PASSPHRASE}
+    empty = await asyncio.to_thread(cafi, folder, "backup", str(folder / "monday"), environment=environment)
+    assert "/told: storage.url: Nothing is stored there yet." in empty.stderr
+    for words in (("migrate",), ("backup", str(folder / "monday")), ("restore", str(folder / "monday"))):
+        done = await asyncio.to_thread(cafi, folder, *words, environment=environment)
+        assert done.exit_code == 0 and PASSWORD not in done.output, done.output
+    assert "postgresql://127.0.0.1" in done.stdout and "/told is what it was on" in done.stdout
+    wrong = {**environment, "CAFI_STORAGE__URL": postgresql.network_url("told", password="hidden")}
     for command in ("backup", "restore"):
-        done = cafi(folder, command, str(folder / "monday"), environment=environment)
-        assert done.exit_code == 1 and "pg_dump" in done.stderr and "hidden" not in done.stderr
-        assert all(f"-t {name} " in done.stderr for name in ("alembic_version", *metadata.tables))
+        done = await asyncio.to_thread(cafi, folder, command, str(folder / "tuesday"), environment=wrong)
+        assert done.exit_code == 1 and "The server does not take the password." in done.stderr
+        assert "hidden" not in done.output and done.stderr.count("\n") == 1
+    postgresql.execute("DROP DATABASE told WITH (FORCE)")

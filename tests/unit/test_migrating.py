@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -139,9 +138,9 @@ def test_nothing_is_changed_while_another_program_holds_the_database(empty_url: 
     first, second = Database(empty_url), Database(empty_url)
     at_revision(first, REVISIONS[1])
     with alone(first), pytest.raises(ConfigurationError, match="Another CAFI runs with this database"):
-        migrate(second, partial(alone, second))
+        migrate(second, lambda _: alone(second))
     assert schema(second) == REVISIONS[1]
-    assert migrate(second, partial(alone, second)).changed
+    assert migrate(second, lambda _: alone(second)).changed
     for one in (first, second):
         one.close()
 

@@ -115,7 +115,7 @@ async def test_what_is_there_is_given_up_on_request_only_and_moved_aside(tmp_pat
     async with chats.application.closing:
         await chats.store.finish(None, ANNA, state("told there"), 1)
     before = on_disk(there)
-    with pytest.raises(ConfigurationError, match=r"cafi\.db: There is one already\. Add --force"):
+    with pytest.raises(ConfigurationError, match=r"cafi\.db: Something is there already\. Add --force"):
         await restored(there, file, keys)
     assert on_disk(there) == before
     said = await restored(there, file, keys, force=True)
@@ -135,7 +135,7 @@ async def test_other_keys_are_not_given_up_by_the_way(tmp_path: Path) -> None:
     file, keys = backed_up(here)
     await begun(there)
     (there / "cafi.db").unlink()
-    with pytest.raises(ConfigurationError, match=r"secret\.json: There is one already"):
+    with pytest.raises(ConfigurationError, match=r"secret\.json: Something is there already"):
         await restored(there, file, keys)
     assert not (there / "cafi.db").exists()
 

@@ -109,11 +109,14 @@ def test_the_last_two_copies_stay_and_are_their_owners_alone(tmp_path: Path) -> 
     assert keep_copy(file) is None
     for revision in reversed(REVISIONS[-3:]):
         at_revision(database, revision)
-        (tmp_path / f"cafi.db.revision-{revision}.new").write_bytes(b"left by a process that was ended")
+        for ending in (".new", ".new-wal"):
+            (tmp_path / f"cafi.db.revision-{revision}{ending}").write_bytes(b"left by a process that was ended")
         copy = keep_copy(file)
         assert copy == tmp_path / f"cafi.db.revision-{revision}" and copy.stat().st_mode & 0o777 == 0o600
     assert [one.name for one in copies(file)] == [f"cafi.db.revision-{one}" for one in REVISIONS[-3:-1][::-1]]
-    assert not list(tmp_path.glob("*.new"))
+    assert not list(tmp_path.glob("*.new*"))
+    (tmp_path / f"cafi.db.revision-{revision}-journal").touch()
+    assert len(copies(file)) == 2, "what lies beside a copy counts as one"
     database.close()
     again = Database(f"sqlite:///{copies(file)[0]}")
     assert migrate(again).before == REVISIONS[-2]
