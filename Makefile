@@ -84,7 +84,7 @@ postgres:
 	    false; \
 	  fi || echo "PostgreSQL is not installed: its tests are skipped. On Debian or Ubuntu: sudo apt install postgresql" >&2; }
 
-PARTS := platform+browser acceptance+contract
+PARTS := platform acceptance+browser+contract
 
 # Three parts side by side, as each of them waits much; with ARGS, what they ask for and nothing else.
 unit: chromium postgres $(DEV_READY) ## the tests
@@ -93,7 +93,7 @@ ifneq ($(ARGS),)
 else
 	@scratch=$$(mktemp -d); started=; ended=0; \
 	  for part in $(PARTS); do \
-	    $(BIN)/pytest -p no:cacheprovider --basetemp=$$scratch/$$part tests/$$(echo $$part | sed 's|+| tests/|') > $$scratch/$$part.log 2>&1 & \
+	    $(BIN)/pytest -p no:cacheprovider --basetemp=$$scratch/$$part tests/$$(echo $$part | sed 's|+| tests/|g') > $$scratch/$$part.log 2>&1 & \
 	    started="$$started $$!"; \
 	  done; \
 	  $(BIN)/pytest -p no:cacheprovider --basetemp=$$scratch/rest $(patsubst %,--ignore=tests/%,$(subst +, ,$(PARTS))) || ended=$$?; \

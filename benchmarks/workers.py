@@ -17,6 +17,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -31,7 +32,7 @@ from tests.killing import Cafi
 
 CHATS, EACH, TURN_SECONDS = 200, 5, 2.0
 CALLS_A_TURN = 2
-RATE, RATE_SECONDS, RATE_CHATS = 20.0, 20.0, 100
+RATE, RATE_MESSAGES, RATE_CHATS = 20.0, 400, 100
 FLOOD, BESIDE_CHATS, BESIDE_EACH, BESIDE_RATE = 3000, 40, 3, 8.0
 PATIENCE_SECONDS = 180.0
 MODEL = "benchmarks.mock_server"
@@ -163,12 +164,12 @@ async def burst(setting: Setting) -> dict[str, Cell]:
     }
 
 
-async def steady(setting: Setting, made: Deployment) -> dict[str, Cell]:
-    """Twenty messages a second: how long each waits until a worker has begun it, as the database's own clock sees it."""
+async def steady(setting: Setting, made: Deployment, rate: float) -> dict[str, Cell]:
+    """So many messages a second: how long each waits until a worker has begun it, as the database's own clock sees it."""
     crowd = await _crowd(setting, RATE_CHATS, 20_000)
     made.asked("TRUNCATE noted")
     setting.begin()
-    await crowd.write(int(RATE * RATE_SECONDS / RATE_CHATS), RATE, random.Random(2))
+    await crowd.write(RATE_MESSAGES // RATE_CHATS, rate, random.Random(2))
     await _answered(crowd)
     cpu = setting.cpu()
     waits = sorted(float(seconds) * 1000 for (seconds,) in made.asked(_STARTS) or ()) or [0.0]
@@ -258,12 +259,12 @@ async def bursts(folder: Path) -> Section:
     return Section(name="burst", about=about, tables={"bursts": rows}, targets=targets)
 
 
-async def steadily(folder: Path) -> Section:
+async def steadily(folder: Path, rate: float = RATE) -> Section:
     """So many a second."""
     async with two_workers(folder) as (setting, made):
-        row = await steady(setting, made)
+        row = await steady(setting, made, rate)
     target = Target(name="enqueue to start, p95, ms", value=float(row["enqueue to start ms, p95"]), bound=50)
-    return Section(name="steady", about=f"{RATE:.0f} messages a second", tables={"steady": [row]}, targets=[target])
+    return Section(name="steady", about=f"{rate:.0f} messages a second", tables={"steady": [row]}, targets=[target])
 
 
 async def flooded(folder: Path) -> Section:
@@ -283,8 +284,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.workers", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--only", choices=PARTS, help="one part")
+    parser.add_argument("--rate", type=float, default=RATE, help="messages a second of the steady part")
     options = parser.parse_args()
-    found = [asyncio.run(_measured(part)) for name, part in PARTS.items() if options.only in {None, name}]
+    parts = PARTS | {"steady": partial(steadily, rate=options.rate)}
+    found = [asyncio.run(_measured(part)) for name, part in parts.items() if options.only in {None, name}]
     if options.json:
         print(json.dumps({one.name: one.as_document() for one in found}, indent=2))
     else:

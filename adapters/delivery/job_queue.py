@@ -63,11 +63,13 @@ chat's next job waits for a worker from now on: what it waited for its own chat 
 _SINCE = "coalesce(job.scheduled_at, (SELECT min(at) FROM procrastinate_events WHERE job_id = job.id))"
 _WAITED = f"SELECT extract(epoch FROM now() - {_SINCE}) AS waited FROM procrastinate_jobs AS job WHERE id = %(job_id)s"  # noqa: S608
 _AGE = f"""
-SELECT extract(epoch FROM now() - min({_SINCE})) FROM procrastinate_jobs AS job
- WHERE status = 'todo' AND task_name = '{TASK}' AND (scheduled_at IS NULL OR scheduled_at <= now())
-   AND NOT EXISTS (SELECT FROM procrastinate_jobs AS other WHERE other.lock = job.lock
-                      AND (other.status = 'doing' OR (other.status = 'todo' AND other.id < job.id)))
+SELECT extract(epoch FROM now() - min({_SINCE}))
+  FROM (SELECT DISTINCT ON (lock) id, lock, scheduled_at FROM procrastinate_jobs
+         WHERE status = 'todo' AND task_name = '{TASK}' ORDER BY lock, id) AS job
+ WHERE (scheduled_at IS NULL OR scheduled_at <= now())
+   AND NOT EXISTS (SELECT FROM procrastinate_jobs AS other WHERE other.lock = job.lock AND other.status = 'doing')
 """  # noqa: S608 - ours
+"""The first message of each chat that nobody answers; each is looked at once, as it is asked most where thousands wait."""
 AGE_SECONDS = 1.0
 """For so long the queue's age counts as known."""
 STALLED_SECONDS = 6.0
