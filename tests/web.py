@@ -212,7 +212,7 @@ async def listening(browser: Browser, after: str = "", **headers: str) -> AsyncI
         await asyncio.gather(task, return_exceptions=True)
 
 
-async def eventually(check: Callable[[], object], seconds: float = 10) -> None:
+async def eventually(check: Callable[[], object], seconds: float = 60) -> None:
     """Wait until something holds."""
     async with asyncio.timeout(seconds):
         while not check():  # noqa: ASYNC110 - what is checked belongs to other tasks, which ring no bell

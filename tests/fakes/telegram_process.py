@@ -62,8 +62,9 @@ class TelegramProcess:
         return body["result"]
 
     def recorded(self, method: str | None = None) -> list[dict[str, Any]]:
-        """The calls in the record file so far."""
-        lines = self.record.read_text(encoding="utf-8").splitlines() if self.record.exists() else []
+        """The calls in the record file so far; one that is just being written is not there yet."""
+        written = self.record.read_text(encoding="utf-8") if self.record.exists() else ""
+        lines = written[: written.rfind("\n") + 1].splitlines()
         return [call for line in lines if method in {None, (call := json.loads(line))["method"]}]
 
     async def wait_until(self, deed: str, expected: Any, *, seconds: float = 10, **arguments: Any) -> None:
