@@ -62,6 +62,7 @@ _PARTS = {"half": 50, "halve": 50, "third": 100 / 3, "thirds": 200 / 3, "quarter
           "tenth": 10, "halfte": 50, "mitad": 50, "moitie": 50, "halvparten": 50, "drittel": 100 / 3, "viertel": 25,
           "tercio": 100 / 3, "cuarto": 25, "tiers": 100 / 3, "quart": 25, "tredel": 100 / 3}  # fmt: skip
 _LOOSE = re.compile(rf"\b{_FIGURE} (?:\w+ ){{1,3}}?(?:{'|'.join(f'({unit})' for _, unit in _DAYS)})\b")
+_SHORT_HOURS = re.compile(r"\b(\d{1,2}(?:[.,]\d)?) ?(?:h|hrs?|std|t)(\d\d)?\b")  # how long, or the hour of the day
 _THOUSANDS = re.compile(r"(?<=\d)[ ,.](?=\d{3}\b)")
 _NEAR = 0.1  # twelve months are a year
 _HALF_DAY = 720
@@ -167,6 +168,9 @@ def _implied(folded: str) -> Iterator[Quantity]:
         units = match.groups()[-len(_DAYS) :] if match.re is _LOOSE else match.groups()[: len(_DAYS)]
         factor = next((days for (days, _), unit in zip(_DAYS, units, strict=True) if unit), 1 / 24)
         yield given("time", factor * (_value(match[1]) if match.re is _LOOSE else 1))
+    for match in _SHORT_HOURS.finditer(folded):
+        yield given("time", _value(match[1]) / 24)
+        yield given("clock", (60 * _value(match[1]) + int(match[2] or 0)) % _HALF_DAY)
     said = words(folded)
     yield from (given("time", days) for word, days in _ADVERBS.items() if word in said)
     if "half" in said:

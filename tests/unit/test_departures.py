@@ -88,6 +88,22 @@ def test_what_the_person_wrote_may_be_taken_up() -> None:
     assert foreign_quantities(reply, TEXT) and foreign_quantities(reply, ())
 
 
+@pytest.mark.parametrize(
+    ("told", "reply"),
+    [
+        ("i slept 14h", "You slept 14 hours."),
+        ("hab 14 std geschlafen", "14 Stunden Schlaf sind viel."),
+        ("dort 14h par nuit", "14 heures de sommeil, c'est beaucoup."),
+        ("sover 14 t", "14 timer er mye."),
+        ("je le prends à 14h30", "You take it at 2:30."),
+    ],
+)
+def test_hours_may_be_told_in_short(told: str, reply: str) -> None:
+    """A length or an hour of the day that a person abbreviates may be written out; another one may not."""
+    assert foreign_quantities(reply, TEXT, [told]) == ()
+    assert foreign_quantities(reply, TEXT, [told.replace("14", "9")])
+
+
 def test_without_a_source_only_doses_are_looked_at() -> None:
     """What is said in general may count days or people."""
     assert foreign_quantities("Many trips take 3 hours, and 5 % more.", ()) == ()
