@@ -50,6 +50,7 @@ from engine import (
     Judge,
     JudgePhrases,
     KnowledgeBase,
+    LanguageDetector,
     MessageKinds,
     ModelSettings,
     PassageRanking,
@@ -398,6 +399,7 @@ class Application(Parts):
                 budget=self.settings.budget,
                 prices=self.prices,
                 service=self.service,
+                detector=LanguageDetector(greetings=self.service.greetings()),
             )
 
     def assistant_settings(self, name: str) -> AssistantSettings:

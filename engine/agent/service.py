@@ -25,6 +25,7 @@ from engine.agent.kinds import MessageKind, MessageKinds
 from engine.exceptions import ConfigurationError
 from engine.files import read_text
 from engine.language.centroids import Centroids, LabelledText, snowball
+from engine.language.detection import is_english
 from engine.language.letters import words as spelt
 from engine.language.text import sentences, words
 from engine.texts import braces
@@ -35,6 +36,7 @@ SERVICE = "service"
 OTHER = "other"
 HUMAN = "human_contact"
 SOCIAL = frozenset({"thanks", "greeting"})
+SHORTEST_GREETING = 3
 PUT_IN = frozenset({"condition", "emergency", "contacts"})
 FACTS = frozenset(
     {"who_reads", "memory", "tells_somebody", "deletes", "who_runs", "languages", "cost", "hours", "human_contact"}
@@ -160,6 +162,15 @@ class Service:
         return cls(
             languages={path.stem: ServiceAnswers.load(path) for path in sorted(folder.glob("*.md"))}, kinds=kinds
         )
+
+    def greetings(self) -> dict[str, str]:
+        """Single words that somebody begins with in one language only, each with that one; what is English as well counts as it."""
+        found: dict[str, set[str]] = {}
+        for code, here in self.languages.items():
+            for line in here.lines.get("greeting", ()):
+                if len(said := words(line)) == 1 and len(said[0]) >= SHORTEST_GREETING:
+                    found.setdefault(said[0], set()).add("en" if is_english(said[0]) else code)
+        return {word: min(codes) for word, codes in found.items() if len(codes) == 1}
 
     def here(self, language: str) -> ServiceAnswers:
         """The answers in a language, in English where there are none."""

@@ -7,8 +7,8 @@ plain evidence does: a few words leave the language of a conversation only where
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -29,7 +29,7 @@ STAYING = 7.5
 """So many times likelier another language must be before a short message leaves that of the ones before; chosen with 385
 short messages of authors in view, of which it keeps 0.97 in a conversation's language and finds 0.70 of those that leave it."""
 SHORTEST = 2
-"""A single word is taken for one of the language before it, or of the usual one."""
+"""A single word is taken for one of the language before it; as the first, for that of a greeting, or of the usual one."""
 OURS = frozenset({"en", "de", "es", "fr", "nb"})
 LONGEST = 400
 """Characters that are looked at."""
@@ -39,9 +39,13 @@ _NORWEGIAN = {"no": "nb", "nn": "nb", "da": "nb", "sv": "nb"}
 
 @dataclass(frozen=True, kw_only=True)
 class LanguageDetector:
-    """Says in which language somebody writes. `usual`: that of the texts, as ISO 639-1 (`nb` for Norwegian)."""
+    """Says in which language somebody writes. `usual`: that of the texts, as ISO 639-1 (`nb` for Norwegian).
+
+    `greetings`: single words that somebody may begin with, each of one language only.
+    """
 
     usual: str = "en"
+    greetings: Mapping[str, str] = field(default_factory=dict)
 
     def of(self, message: str, earlier: Sequence[Message] = (), usual: str | None = None) -> str:
         """The code of the language, the usual one in doubt; `usual` in place of the detector's own."""
@@ -60,7 +64,7 @@ class LanguageDetector:
         before = None if last is None else self.of(earlier[last].content, earlier[:last], usual)
         expected = before or usual or self.usual
         if len(said) < SHORTEST:
-            return expected
+            return self.greetings.get("".join(said), expected) if before is None else expected
         chances = _chances(message[:LONGEST], OURS | {expected})
         if _plainly_english(said):
             chances["en"] *= STAYING
@@ -92,5 +96,9 @@ def identifier() -> LanguageIdentifier:
 
 
 def _plainly_english(said: Sequence[str]) -> bool:
-    known = sum(word in STOP_WORDS or word in ordinary_words() for word in said)
-    return known >= PLAIN * len(said)
+    return sum(map(is_english, said)) >= PLAIN * len(said)
+
+
+def is_english(word: str) -> bool:
+    """Whether a word is an everyday one of English."""
+    return word in STOP_WORDS or word in ordinary_words()

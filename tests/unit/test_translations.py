@@ -491,6 +491,27 @@ def test_a_few_words_leave_a_conversations_language_only_where_they_are_plainly_
     assert LanguageDetector().of(message, before) == language
 
 
+@pytest.mark.parametrize(
+    ("message", "language"),
+    [
+        ("hola", "es"),
+        ("Bonjour !", "fr"),
+        ("hei", "nb"),
+        ("moin", "de"),
+        ("hello", "en"),
+        ("hallo", "en"),
+        ("test", "en"),
+        ("top", "en"),
+    ],
+)
+def test_somebody_who_begins_with_a_greeting_alone_is_greeted_in_its_language(message: str, language: str) -> None:
+    """A single first word tells the language where it greets in one only; in a conversation it tells nothing."""
+    running = Application(settings=CafiSettings(agents="builtin"), given=shipped_parts())
+    detector = LanguageDetector(greetings=running.service.greetings())
+    assert detector.of(message) == language
+    assert detector.of(message, (Message(role=Role.USER, content=IN_GERMAN),)) == "de"
+
+
 def test_prompts_name_the_condition_as_they_are_written_and_fixed_texts_as_they_are_read(tmp_path: Path) -> None:
     """With a model, who writes French is answered by prompts about schizophrenia, and greeted about "la schizophrénie"."""
     model = scripted({})
