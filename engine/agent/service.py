@@ -164,7 +164,7 @@ class Service:
         )
 
     def greetings(self) -> dict[str, str]:
-        """Single words that somebody begins with in one language only, each with that one; what is English as well counts as it."""
+        """Single words that somebody begins with in one language only, each with that one; English ones count as English."""
         found: dict[str, set[str]] = {}
         for code, here in self.languages.items():
             for line in here.lines.get("greeting", ()):
