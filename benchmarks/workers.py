@@ -32,7 +32,7 @@ from tests.killing import Cafi
 
 CHATS, EACH, TURN_SECONDS = 200, 5, 2.0
 CALLS_A_TURN = 2
-RATE, RATE_MESSAGES, RATE_CHATS = 20.0, 400, 100
+RATE, RATE_MESSAGES = 20.0, 400
 FLOOD, BESIDE_CHATS, BESIDE_EACH, BESIDE_RATE = 3000, 40, 3, 8.0
 PATIENCE_SECONDS = 180.0
 MODEL = "benchmarks.mock_server"
@@ -166,10 +166,10 @@ async def burst(setting: Setting) -> dict[str, Cell]:
 
 async def steady(setting: Setting, made: Deployment, rate: float) -> dict[str, Cell]:
     """So many messages a second: how long each waits until a worker has begun it, as the database's own clock sees it."""
-    crowd = await _crowd(setting, RATE_CHATS, 20_000)
+    crowd = await _crowd(setting, RATE_MESSAGES, 20_000)
     made.asked("TRUNCATE noted")
     setting.begin()
-    await crowd.write(RATE_MESSAGES // RATE_CHATS, rate, random.Random(2))
+    await crowd.write(1, rate, random.Random(2))
     await _answered(crowd)
     cpu = setting.cpu()
     waits = sorted(float(seconds) * 1000 for (seconds,) in made.asked(_STARTS) or ()) or [0.0]
