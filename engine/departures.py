@@ -182,6 +182,12 @@ def _implied(folded: str) -> Iterator[Quantity]:
         yield given("clock", 60 * _value(match[1]) % _HALF_DAY)
 
 
+def _hours_told(text: str) -> Iterator[Quantity]:
+    """Any small figure that a person writes may be an hour of the day: "he opens at 8"."""
+    for match in re.finditer(r"\b(\d{1,2})\b", fold(text)):
+        yield Quantity(kind="clock", value=60 * _value(match[1]) % _HALF_DAY, text="")
+
+
 def _value(figure: str) -> float:
     return float(NUMBER_WORDS[figure]) if figure in NUMBER_WORDS else float(figure.replace(",", "."))
 
@@ -193,7 +199,7 @@ def foreign_quantities(reply: str, cited: Iterable[str], told: Iterable[str] = (
     """
     sources = tuple(cited)
     known = [one for text in sources for one in _given(text)]
-    known += [one for text in told for one in (*quantities(text), *_implied(fold(text)))]
+    known += [one for text in told for one in (*quantities(text), *_implied(fold(text)), *_hours_told(text))]
     # Nine in ten who do not is the same figure as one in ten who do.
     known += [Quantity(kind="share", value=100 - one.value, text="") for one in known if one.kind == "share"]
     found = (one for one in quantities(reply) if sources or one.kind == "dose")

@@ -14,7 +14,7 @@ from typing import Any
 
 from engine.agent.kinds import MessageKind
 from engine.agent.passages import already_shown
-from engine.agent.service import SERVICE, Live, Service
+from engine.agent.service import FACTS, SERVICE, Live, Service
 from engine.agent.smalltalk import topic_list
 from engine.exceptions import CafiError, ModelError
 from engine.knowledge.source import Source
@@ -604,8 +604,12 @@ def _declined(before: Conversation, assistant: Assistant, asked: TurnRequest, an
 
 
 def _reacts(answer: Answer) -> bool:
-    """Whether a language model has answered what was said, and no judge had a doubt: a sentence that may be read in two
-    ways ("walk off the bridge") was doubted by one and let pass by the next."""
+    """Whether what was said has an answer that can stand beside danger: a fact about the service, in fixed words; or a
+    language model's, where no judge had a doubt: a sentence that may be read in two ways ("walk off the bridge") was
+    doubted by one and let pass by the next."""
+    draft = answer.filtered.draft
+    if draft is not None and draft.fixed:
+        return draft.service in FACTS
     stages = answer.filtered.stages
     sure = bool(stages) and all(one.decision is Decision.ACCEPT for one in stages)
     return sure and not answer.team.built_in and answer.outage is None

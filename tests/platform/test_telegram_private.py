@@ -154,7 +154,9 @@ async def test_the_referral_is_the_first_message_after_consent(tmp_path: Path) -
         _, welcome = await asked(fake, anna, ENDANGERED, replies=2)
         reply, where = await pressed(fake, anna, welcome, BEGIN, replies=2)
         await quiet(fake, bot)
-        assert reply.text.startswith("Thank you for telling me. This needs people") and SAFE in reply.buttons
+        assert (
+            reply.text.startswith("Thank you for telling me. This deserves a better answer") and SAFE in reply.buttons
+        )
         assert "112, 911, 999, 000 or 111" in reply.text
         assert where.text.startswith("Which country are you in?") and len(fake.replies(anna)) == 4
 

@@ -104,6 +104,13 @@ def test_hours_may_be_told_in_short(told: str, reply: str) -> None:
     assert foreign_quantities(reply, TEXT, [told.replace("14", "9")])
 
 
+def test_an_hour_of_the_day_may_be_told_as_a_bare_figure() -> None:
+    """Who writes that somebody opens at eleven is answered about eleven o'clock, and about no other hour."""
+    reply = "Warten Sie nicht bis 11 Uhr."
+    assert foreign_quantities(reply, TEXT, ["der hausarzt macht erst um 11 auf"]) == ()
+    assert foreign_quantities(reply, TEXT, ["der hausarzt macht erst um 9 auf"])
+
+
 def test_without_a_source_only_doses_are_looked_at() -> None:
     """What is said in general may count days or people."""
     assert foreign_quantities("Many trips take 3 hours, and 5 % more.", ()) == ()

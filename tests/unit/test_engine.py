@@ -303,6 +303,13 @@ async def test_what_is_said_after_the_referral_is_taken_up_above_a_line_with_con
     assert turn.conversation.danger.told == 0
 
 
+async def test_who_asks_about_the_service_after_the_referral_is_told_above_the_line(tmp_path: Path) -> None:
+    """While danger stays told, what is kept and who reads it is answered in fixed words, and the contacts stand below."""
+    turn, line = await _after_the_referral(tmp_path, "do you save this?")
+    assert turn.service == "memory" and "112" in turn.reply.text and turn.reply.text != line
+    assert turn.help is Help.BRIEF and turn.reply.text.endswith("Are you safe right now?")
+
+
 @pytest.mark.parametrize(
     "script",
     [
