@@ -220,7 +220,7 @@ class JobWorker:
             if context.job.attempts < GIVE_UP_AFTER:
                 raise
             await self.queue.store.drop(row)
-            self.dispatches[platform].on_given_up()
+            dispatch.on_given_up()
             return
         if waiting is not None:
             incoming = waiting.incoming.in_a_rush() if late else waiting.incoming

@@ -101,7 +101,7 @@ class Guide:
 
     def prepare(self, language: str) -> None:
         """Build what the first message in a language would wait for, and whoever writes at that moment with it."""
-        self.likeness("?", language)
+        self.is_about_service("?", language)
         self.understand("?", (), language)
 
     def understand(self, message: str, earlier: Sequence[Message], language: str) -> Understood:

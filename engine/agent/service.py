@@ -37,6 +37,7 @@ OTHER = "other"
 HUMAN = "human_contact"
 SOCIAL = frozenset({"thanks", "greeting"})
 SHORTEST_GREETING = 3
+"""Letters; shorter words are abbreviations that people of many languages use."""
 PUT_IN = frozenset({"condition", "emergency", "contacts"})
 FACTS = frozenset(
     {"who_reads", "memory", "tells_somebody", "deletes", "who_runs", "languages", "cost", "hours", "human_contact"}
