@@ -1,7 +1,8 @@
 """Hours of quiet service on PostgreSQL: what grows that should not. `python -m benchmarks.soak --minutes 60`.
 
-Five messages a second of people who come and go; the figures of each process are looked at once in a while. The first fifth of
-the time counts as warming up: growth is that of the rest.
+Five messages a second of people who come and go: every few minutes those who wrote are gone, their chats are made a day older in
+the database, so that the next sweep erases them, and as many others begin. The figures of each process are looked at once in a
+while. The first fifth of the time counts as warming up: growth is that of the rest.
 """
 
 from __future__ import annotations
@@ -27,9 +28,12 @@ from chaos.tally import tally
 
 RATE, CHATS, CALL_MS = 5.0, 60, 500.0
 LOOKS = 40
+STAY_MINUTES = 6.0
+"""How long people stay; the sweep is each ten minutes."""
+_AGED = "WITH aged AS (UPDATE chats SET seen_hour = seen_hour - 25 RETURNING 1) SELECT count(*) FROM aged"
 _SIZES = (
     "SELECT pg_database_size(current_database()), (SELECT count(*) FROM inbox), "
-    "(SELECT count(*) FROM procrastinate_jobs), (SELECT count(*) FROM pg_stat_activity)"
+    "(SELECT count(*) FROM procrastinate_jobs), (SELECT count(*) FROM pg_stat_activity), (SELECT count(*) FROM chats)"
 )
 
 
@@ -41,7 +45,7 @@ _WRITES = (
 
 def looked_at(made: Deployment, seconds: float) -> dict[str, Cell]:
     """Memory, threads, files and connections of our processes; size and rows of the database."""
-    size, waiting, jobs, connections = (made.asked(_SIZES) or [(0, 0, 0, 0)])[0]
+    size, waiting, jobs, connections, chats = (made.asked(_SIZES) or [(0, 0, 0, 0, 0)])[0]
     row: dict[str, Cell] = {"minute": seconds / 60}
     for member in made.members:
         status = Path(f"/proc/{member.pid}/status").read_text(encoding="utf-8")
@@ -49,7 +53,7 @@ def looked_at(made: Deployment, seconds: float) -> dict[str, Cell]:
         row[f"{member.name} MB"] = int(fields["VmRSS"].split()[0]) / 1024
         row[f"{member.name} files"] = len(list(Path(f"/proc/{member.pid}/fd").iterdir()))
         row[f"{member.name} threads"] = int(fields["Threads"])
-    return row | {"database MB": size / 2**20, "waiting": waiting, "jobs": jobs, "connections": connections}
+    return row | {"database MB": size / 2**20, "waiting": waiting, "jobs": jobs, "connections": connections, "chats": chats}
 
 
 def grown(rows: Sequence[Mapping[str, Cell]], column: str) -> float:
@@ -72,16 +76,18 @@ async def measure(minutes: float) -> Section:
             written = made.asked(_WRITES)
             setting.begin()
             begun, dice = time.monotonic(), random.Random(5)
+            came = begun
             for look in range(1, LOOKS + 1):
                 due = begun + minutes * 60 * look / LOOKS
                 while time.monotonic() < due:
                     await crowd.ask(dice.choice(crowd.people))
                     await asyncio.sleep(dice.expovariate(RATE))
+                if time.monotonic() - came > STAY_MINUTES * 60:
+                    await _others_come(crowd, made)
+                    came = time.monotonic()
                 made.model.reset()  # its record of calls would grow
                 rows.append(looked_at(made, time.monotonic() - begun))
-            end = time.monotonic() + 120
-            while time.monotonic() < end and made.waiting() != 0:
-                await asyncio.sleep(0.5)
+            await _answered(made)
             await asyncio.sleep(1)
             counts, cpu = tally(crowd.said, crowd.shown(), {}), setting.cpu()
             a_message = _a_message(written, made.asked(_WRITES), cpu, counts.messages)
@@ -90,6 +96,20 @@ async def measure(minutes: float) -> Section:
     about = f"{counts.messages} messages of {CHATS} chats in {minutes:.0f} minutes"
     tables = {"looks": rows[:: max(1, len(rows) // 10)], "a message": [a_message]}
     return Section(name="soak", about=about, tables=tables, targets=_targets(rows, names, wrong))
+
+
+async def _others_come(crowd: Crowd, made: Deployment) -> None:
+    """Everybody goes, and a day passes for their chats alone; as many others agree."""
+    await _answered(made)
+    made.asked(_AGED)
+    await crowd.agree(CHATS)
+    del crowd.people[:-CHATS]
+
+
+async def _answered(made: Deployment) -> None:
+    end = time.monotonic() + 120
+    while time.monotonic() < end and made.waiting() != 0:
+        await asyncio.sleep(0.5)
 
 
 def _a_message(

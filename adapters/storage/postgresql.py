@@ -21,6 +21,8 @@ _PARAMETERS = {
     "tcp_user_timeout": "20000",  # milliseconds; without, a network that swallows everything holds for a quarter of an hour
     "fallback_application_name": "cafi",
 }
+IDLE_SECONDS = 5
+"""A transaction in which nobody asks anything for so long is ended: a frozen process would keep its rows from all others."""
 _AGAIN = frozenset({"40001", "40P01"})
 """The server took a transaction back because of another one: a serialisation failure, a deadlock."""
 _GONE = "The server went away. Nothing that was taken is lost; what waits is tried again."
@@ -28,6 +30,7 @@ _REMEDIES: Mapping[str, str] = {  # by SQLSTATE, or its class
     "08": _GONE,
     "53": "The server has no room left. Nothing that was taken is lost.",
     "57": _GONE,
+    "25P03": "The server ended a transaction in which this program paused. Nothing that was taken is lost.",
     "25006": "The database can only be read. Connect to the primary server, or let the account write.",
     "42501": (
         "The account may not do this. Make it the owner of the database: ALTER DATABASE … OWNER TO …; "
@@ -112,6 +115,12 @@ def one_moment(connection: Connection) -> None:
     connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
 
 
+def take_time(connection: Connection) -> None:
+    """Let this transaction pause for as long as it likes between its statements: whole tables are worked on."""
+    if connection.dialect.name == "postgresql":
+        connection.exec_driver_sql("SET LOCAL idle_in_transaction_session_timeout = 0")
+
+
 def begins_again(error: DBAPIError) -> bool:
     """Whether the same work may go well at once: the connection was an old one, or another transaction had the way."""
     return error.connection_invalidated or getattr(error.orig, "sqlstate", None) in _AGAIN
@@ -153,7 +162,10 @@ def _unconnected(said: str, place: str, served: bool) -> StorageError | Configur
 
 
 def _connected(dialect: Dialect, record: object, arguments: Any, parameters: Any) -> Any:
-    """Connect, and look whom to; raises ConfigurationError for a server that is too old."""
+    """Connect, and look whom to; raises ConfigurationError for a server that is too old.
+
+    No option of the connection's start says how long a transaction may pause: poolers in between refuse those.
+    """
     connection = dialect.connect(*arguments, **parameters)
     version = connection.info.server_version // 10_000
     if version < OLDEST:
@@ -161,4 +173,6 @@ def _connected(dialect: Dialect, record: object, arguments: Any, parameters: Any
         raise ConfigurationError(
             f"The server is PostgreSQL {version}.", key=KEY, remedy=f"CAFI needs PostgreSQL {OLDEST} or newer."
         )
+    connection.execute(f"SET idle_in_transaction_session_timeout = '{IDLE_SECONDS}s'")
+    connection.commit()
     return connection

@@ -14,6 +14,7 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, func, select
 
 from adapters.storage.database import Database
+from adapters.storage.postgresql import take_time
 from engine import StorageDamaged
 
 _FOLDER = Path(__file__).parent / "migrations"
@@ -49,6 +50,7 @@ def migrate(database: Database, holding: Holding = nullcontext) -> Migrated:
 def upgrade(connection: Connection, place: str, holding: Holding = nullcontext) -> Migrated:
     """The same, within a transaction."""
     if connection.dialect.name == "postgresql":
+        take_time(connection)
         connection.execute(select(func.pg_advisory_xact_lock(_ADVISORY)))
     before = schema_of(connection, place)
     result = Migrated(before=before, after=newest())

@@ -8,7 +8,7 @@ from sqlalchemy import Connection, Table, func, insert, inspect, literal, select
 
 from adapters.storage.database import Database
 from adapters.storage.lock import alone
-from adapters.storage.postgresql import one_moment
+from adapters.storage.postgresql import one_moment, take_time
 from adapters.storage.schema_version import migrate, newest, schema
 from adapters.storage.tables import metadata
 from engine import ConfigurationError
@@ -60,6 +60,8 @@ def tables_in_use(connection: Connection) -> list[str]:
 
 def copy_rows(source: Connection, target: Connection, tables: Iterable[Table]) -> dict[str, int]:
     """Copy every row of some tables, which are alike in both; how many of each."""
+    for connection in (source, target):
+        take_time(connection)
     return {one.name: _copied(one, source, target) for one in tables}
 
 

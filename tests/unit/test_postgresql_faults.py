@@ -15,6 +15,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from adapters.delivery.retry import Retry
 from adapters.storage.database import Database
+from adapters.storage.postgresql import take_time
 from adapters.storage.schema_version import migrate
 from adapters.storage.tables import spending
 from engine.exceptions import CafiError, ConfigurationError, StorageError, StorageUnavailable
@@ -202,6 +203,37 @@ def test_two_that_wait_for_each_other_both_end_well(served: Database) -> None:
     asyncio.run(together())
     sums = served.run_now(lambda connection: connection.execute(select(spending.c.tokens)).scalars().all())
     assert sums == [2, 2] and len(begun) == 3
+
+
+def test_whoever_freezes_in_a_transaction_keeps_nobody_waiting(
+    postgresql: PostgresServer, _migrated: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A row that a silent transaction has changed can be changed by others; that transaction is then done anew. One that
+    says that it takes its time may be silent."""
+    monkeypatch.setattr("adapters.storage.postgresql.IDLE_SECONDS", 1)
+    frozen, other = (Database(postgresql.network_url("cafi"), connections=1) for _ in range(2))
+    frozen.run_now(lambda one: one.execute(spending.delete()))
+    frozen.run_now(lambda one: one.execute(insert(spending).values(day=1, tokens=0, cost=0.0)))
+    more = update(spending).where(spending.c.day == 1).values(tokens=spending.c.tokens + 1)
+    begun: list[bool] = []
+
+    def work(connection: Connection, patient: bool) -> None:
+        begun.append(patient)
+        if patient:
+            take_time(connection)
+        connection.execute(more)
+        if len(begun) == 1:
+            other.run_now(lambda one: one.execute(more))
+        elif patient:
+            time.sleep(1.5)
+        connection.execute(ONE)
+
+    frozen.run_now(lambda one: work(one, False))
+    frozen.run_now(lambda one: work(one, True))
+    assert frozen.run_now(lambda one: one.execute(select(spending.c.tokens)).scalar()) == 3
+    assert begun == [False, False, True]
+    for one in (frozen, other):
+        one.close()
 
 
 async def test_a_server_that_went_away_is_waited_for(postgresql: PostgresServer, served: Database) -> None:
