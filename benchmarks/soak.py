@@ -53,7 +53,13 @@ def looked_at(made: Deployment, seconds: float) -> dict[str, Cell]:
         row[f"{member.name} MB"] = int(fields["VmRSS"].split()[0]) / 1024
         row[f"{member.name} files"] = len(list(Path(f"/proc/{member.pid}/fd").iterdir()))
         row[f"{member.name} threads"] = int(fields["Threads"])
-    return row | {"database MB": size / 2**20, "waiting": waiting, "jobs": jobs, "connections": connections, "chats": chats}
+    return row | {
+        "database MB": size / 2**20,
+        "waiting": waiting,
+        "jobs": jobs,
+        "connections": connections,
+        "chats": chats,
+    }
 
 
 def grown(rows: Sequence[Mapping[str, Cell]], column: str) -> float:
