@@ -579,7 +579,7 @@ class Application(Parts):
             preliminary=judges(Tier.SMALL, "preliminary"),
             chief=judges(Tier.LARGE, "chief"),
             refiner=LlmRefiner(prompted=prompted("refiner", REFINER_GIVEN), rules=rules),
-            urgency=(LlmUrgency(prompted=prompted("urgency", URGENCY_GIVEN)),),
+            urgency=(LlmUrgency(prompted=prompted("urgency", URGENCY_GIVEN), entries=knowledge.dangers.pressing),),
         )
 
     def _llm_reflections(

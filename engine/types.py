@@ -149,6 +149,7 @@ class Danger:
     `told`: a danger was told; it stays open until the person says that they are safe, or ten turns have passed.
     `shown`: the whole referral was shown. `asked`: the check question was. `declined`: it was answered with no.
     `held`: the question that the referral stands in place of an answer to. `another`: somebody else is in danger.
+    `entry`: of the table of dangers, which tells what to do.
     Nothing here grades anybody.
     """
 
@@ -159,6 +160,7 @@ class Danger:
     held: str = ""
     kind: Kind = Kind.UNCLEAR
     another: bool = False
+    entry: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -178,7 +180,7 @@ class LayerResult:
     """What one urgency layer found; a layer that `failed` decides nothing.
 
     `decides`: it has read the message in its conversation, so that its answer stands in place of another's suspicion.
-    `another`: the person in danger is not the writer.
+    `another`: the person in danger is not the writer. `entry`: the id of that in the table of dangers that tells what to do.
     """
 
     layer: str
@@ -186,6 +188,7 @@ class LayerResult:
     kind: Kind = Kind.UNCLEAR
     another: bool = False
     delusional_framing: bool = False
+    entry: str = ""
     failed: bool = False
     decides: bool = False
     signals: tuple[str, ...] = ()
@@ -199,6 +202,7 @@ class Urgency:
     kind: Kind = Kind.UNCLEAR
     another: bool = False
     delusional_framing: bool = False
+    entry: str = ""
     layers: tuple[LayerResult, ...] = ()
 
     @classmethod
@@ -217,6 +221,7 @@ class Urgency:
             kind=next((one.kind for one in counted if one.level.order and one.kind is not Kind.UNCLEAR), Kind.UNCLEAR),
             another=any(one.another for one in counted),
             delusional_framing=any(one.delusional_framing for one in deciding or results),
+            entry=next((one.entry for one in deciding if one.level.order and one.entry), ""),
             layers=results,
         )
 

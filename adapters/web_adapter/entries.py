@@ -186,8 +186,7 @@ class Entries:
         )
 
     def _is_referral(self, text: str, state: ChatState) -> bool:
-        referral = self.chat.pages.referral(state)
-        return text in referral.every_form()
+        return self.chat.pages.referral(state).is_one(text)
 
     def _buttons(self, about: Answered, state: ChatState, *, cites: bool) -> Rows:
         labels = self.chat.pages.texts(state).buttons

@@ -17,6 +17,7 @@ from engine.exceptions import KnowledgeBaseError
 from engine.files import lines_of, parse_yaml, read_text
 from engine.knowledge.belongings import belongs
 from engine.knowledge.reference import Reference
+from engine.language.text import sentences
 
 DANGERS_FILE = "dangers.yaml"
 
@@ -47,7 +48,10 @@ class DangerEntry(BaseModel):
 
 
 class LeadWords(BaseModel):
-    """The words around every entry, in the language of the knowledge base: what leads to its signs, and to `say`."""
+    """The words around every entry, in the language of the knowledge base: what leads to its signs, and to `say`.
+
+    `call`: how an entry's `do` tells to call for help, which is left out where help was named already.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -55,6 +59,7 @@ class LeadWords(BaseModel):
     same_day: Plain
     this_week: Plain
     say: Plain
+    call: str = ""
 
 
 class DangerFile(BaseModel):
@@ -96,6 +101,18 @@ class KnownDanger:
 
 
 @dataclass(frozen=True, kw_only=True)
+class FirstAid:
+    """What to do about a danger below the words that name help. `now`: help is needed at once, else the same day.
+
+    `say`: what to say to those who help, with the words that lead to it.
+    """
+
+    do: tuple[str, ...]
+    say: str
+    now: bool
+
+
+@dataclass(frozen=True, kw_only=True)
 class Dangers:
     """All dangers of a knowledge base by id, in the order of the file; none where there is no file.
 
@@ -110,6 +127,25 @@ class Dangers:
     def holds(self, name: str) -> bool:
         """Whether there is an entry of that id, as far as one can tell."""
         return self.unreadable or name in self.entries
+
+    @property
+    def pressing(self) -> tuple[str, ...]:
+        """The ids of those that do not wait for days."""
+        return tuple(name for name, one in self.entries.items() if one.entry.how_fast is not HowFast.THIS_WEEK)
+
+    def first_aid(self, name: str) -> FirstAid | None:
+        """What the entry of an id tells to do where help is named anyway; None where there is none, or it can wait.
+
+        Nor for one that nobody has translated, in a table that is a translation.
+        """
+        known = self.entries.get(name)
+        if known is None or self.words is None or known.entry.how_fast is HowFast.THIS_WEEK:
+            return None
+        if not known.of and any(one.of for one in self.entries.values()):
+            return None
+        call = self.words.call
+        do = tuple(one for one in known.entry.do if not (call and one.startswith(call) and len(sentences(one)) == 1))
+        return FirstAid(do=do, say=f"{self.words.say} “{known.entry.say}”", now=known.emergency)
 
     def pick(self, ids: Iterable[str]) -> tuple[KnownDanger, ...]:
         """The dangers of those ids that exist, in the order given, each once."""

@@ -17,6 +17,7 @@ from engine.agent.passages import already_shown
 from engine.agent.service import FACTS, SERVICE, Live, Service
 from engine.agent.smalltalk import topic_list
 from engine.exceptions import CafiError, ModelError
+from engine.knowledge.dangers import FirstAid
 from engine.knowledge.source import Source
 from engine.language.detection import LanguageDetector
 from engine.language.sayings import agrees
@@ -288,8 +289,8 @@ class Engine:
             words = referral.safe_noted() if answer is DangerAnswer.SAFE else referral.declined()
             return self._fixed(conversation, assistant, asked, words)
         another = answer is DangerAnswer.OTHER
-        told = Urgency(level=UrgencyLevel.URGENT, kind=before.kind, another=another)
-        words = referral.full(kind=before.kind, third_person=another)
+        told = Urgency(level=UrgencyLevel.URGENT, kind=before.kind, another=another, entry=before.entry)
+        words = referral.full(kind=before.kind, third_person=another, aid=_first_aid(assistant, told, referral))
         turn = self._fixed(conversation, assistant, asked, words, told)
         danger = after(before, Help.REFERRAL, told, "")
         remembered = replace(turn.conversation, danger=danger)
@@ -378,9 +379,11 @@ class Engine:
         due = help_due(conversation.danger, urgency)
         another = urgency.another or conversation.danger.another
         brief = due is Help.BRIEF
-        words = (
-            referral.repeated(third_person=another) if brief else referral.full(kind=urgency.kind, third_person=another)
-        )
+        if brief:
+            words = referral.repeated(third_person=another)
+        else:
+            aid = _first_aid(assistant, urgency, referral)
+            words = referral.full(kind=urgency.kind, third_person=another, aid=aid)
         turn = self._fixed(conversation, assistant, text, words, urgency, ledger)
         danger = after(conversation.danger, due, urgency, text)
         remembered = replace(turn.conversation, danger=danger)
@@ -601,6 +604,18 @@ def _declined(before: Conversation, assistant: Assistant, asked: TurnRequest, an
         return False
     kind, _ = assistant.guide.kinds.of(asked.text, before.messages, asked.language)
     return kind is MessageKind.ASKS
+
+
+def _first_aid(assistant: Assistant, urgency: Urgency, referral: Referral) -> FirstAid | None:
+    """What the table of dangers tells to do, in the referral's language; None where no layer named an entry.
+
+    Its words to helpers may name an illness, which somebody who takes their fear for the truth need not read now.
+    """
+    knowledge = assistant.knowledge.edition(referral.language)
+    if not urgency.entry or knowledge.language != referral.language:
+        return None
+    aid = knowledge.dangers.first_aid(urgency.entry)
+    return replace(aid, say="") if aid is not None and urgency.delusional_framing else aid
 
 
 def _reacts(answer: Answer) -> bool:

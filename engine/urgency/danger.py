@@ -49,6 +49,7 @@ def after(danger: Danger, shown: Help, urgency: Urgency, message: str) -> Danger
         declined=_older(danger.declined),
         kind=danger.kind,
         another=danger.another,
+        entry=danger.entry,
     )
     kind = urgency.kind if urgency.kind is not Kind.UNCLEAR else danger.kind
     if shown.replaces:
@@ -60,9 +61,10 @@ def after(danger: Danger, shown: Help, urgency: Urgency, message: str) -> Danger
             held=message if _asks(message, urgency) else "",
             kind=kind,
             another=urgency.another if now else danger.another,
+            entry=urgency.entry or danger.entry,
         )
     if shown is Help.QUESTION:
-        return replace(older, asked=0, kind=urgency.kind)
+        return replace(older, asked=0, kind=urgency.kind, entry=urgency.entry)
     return older
 
 

@@ -21,29 +21,32 @@ class UrgencyOutput(BaseModel):
     level: UrgencyLevel
     kind: Kind = Kind.UNCLEAR
     another: bool = False
+    entry: str = ""
     delusional_framing: bool
 
 
-URGENCY_GIVEN = frozenset({"earlier", "message"})
+URGENCY_GIVEN = frozenset({"earlier", "message", "entries"})
 """The variables the urgency judge's prompt may ask for."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class LlmUrgency:
-    """Reads the message in its conversation and decides; one that fails decides nothing."""
+    """Reads the message in its conversation and decides; one that fails decides nothing.
+
+    `entries`: the ids of the table of dangers, one of which it may name.
+    """
 
     prompted: PromptedModel
+    entries: tuple[str, ...] = ()
     earlier_messages: int = 6
     name: str = "llm"
 
     async def assess(self, message: str, earlier: tuple[Message, ...], ledger: Ledger) -> LayerResult:
         """One call to the small model."""
+        before = dialogue(earlier[-self.earlier_messages :])
+        given = self.prompted.declared({"earlier": before, "message": message, "entries": self.entries})
         try:
-            output = await self.prompted.answer(
-                {"earlier": dialogue(earlier[-self.earlier_messages :]), "message": message},
-                UrgencyOutput,
-                ledger,
-            )
+            output = await self.prompted.answer(given, UrgencyOutput, ledger)
         except ModelError:
             return LayerResult(layer=self.name, level=UrgencyLevel.NONE, failed=True)
         return LayerResult(
@@ -52,5 +55,6 @@ class LlmUrgency:
             kind=output.kind,
             another=output.another,
             delusional_framing=output.delusional_framing,
+            entry=output.entry if output.entry in self.entries else "",
             decides=True,
         )

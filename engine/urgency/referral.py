@@ -14,6 +14,7 @@ from pydantic import Field, model_validator
 
 from engine.exceptions import ConfigurationError
 from engine.files import read_yaml
+from engine.knowledge.dangers import FirstAid
 from engine.language.sayings import agrees
 from engine.language.text import words
 from engine.settings import Strict
@@ -33,7 +34,7 @@ _PUT_IN: Mapping[str, frozenset[str]] = {
     "call_about": frozenset({"emergency", "or_line"}),
     "or_line": frozenset({"line"}),
     "first_person": frozenset({"call", "opening"}),
-    "third_person": frozenset({"call"}),
+    "third_person": frozenset({"call", "opening"}),
     **dict.fromkeys(("repeat", "near", "concern", "declined", "safe_noted"), frozenset({"contacts"})),
     "line": frozenset({"title", "reach"}),
     "send": frozenset({"word"}),
@@ -132,19 +133,26 @@ class Buttons(Strict):
 class ReferralTexts(Strict):
     """The fixed sentences about danger in one language; what braces name is put in. None says that a danger is there.
 
-    `openings` take up what was told, `checks` are the check question, both by kind; `safe_question` is asked with the
-    line (`repeat`, and `near` below a reply to what was said); `answers`: few words that answer the question or say that
-    the person is safe; `declined`: said after a no. `call` and `call_about` say whom to call, for oneself and about
-    somebody else; `own` says it for one country. `hours`, `phrases`, `languages` and `countries` are what the countries'
-    files say, in this language; what is not in them stays as it is there.
+    `openings` take up what was told (`opening_about` where somebody else is in danger), `checks` are the check question,
+    both by kind; `safe_question` is asked with the line (`repeat`, and `near` below a reply to what was said); `answers`:
+    few words that answer the question or say that the person is safe; `declined`: said after a no. `call` and `call_about`
+    say whom to call, for oneself and about somebody else, `today` that a body needs help within the day; `own` says it for
+    one country. `matters` leads to what to do, where that is known, and `after_aid` or `after_aid_about` follows it.
+    `hours`, `phrases`, `languages` and `countries` are what the countries' files say, in this language; what is not in them
+    stays as it is there.
     """
 
     call: str
     call_about: str
     or_line: str
     openings: dict[Kind, str]
+    opening_about: str
     first_person: str
     third_person: str
+    today: str
+    matters: str
+    after_aid: str
+    after_aid_about: str
     safe_question: str
     repeat: str
     near: str
@@ -196,17 +204,29 @@ class Referral:
     texts: ReferralTexts
     language: str = "en"
 
-    def full(self, *, kind: Kind = Kind.UNCLEAR, third_person: bool = False, wanted: bool = False) -> str:
+    def full(
+        self,
+        *,
+        kind: Kind = Kind.UNCLEAR,
+        third_person: bool = False,
+        wanted: bool = False,
+        aid: FirstAid | None = None,
+    ) -> str:
         """The whole text: a few words take up what was told, the next sentence names the help; who else can be reached
         follows. Nobody is named twice. Whom families turn to by day is left out, unless the worry is about somebody else;
         whoever only listens, where a body is in danger. `wanted`: the contacts were asked for, so that nothing was told and all
-        of them follow."""
+        of them follow. `aid`: what to do. What can wait until the day's end is said only where a body is in danger."""
         call = self._own.call_about if third_person else self._own.call
-        text = self.texts.third_person if third_person else self.texts.first_person
         medical = kind is Kind.MEDICAL and not wanted
         line = self.contacts.doctor if medical else self.contacts.line
         called = call.format(emergency=self.contacts.emergency.number, or_line=self._or(line))
-        said = text.format(call=called, opening="" if wanted else self.texts.openings[kind]).strip()
+        opening = "" if wanted else self.texts.opening_about if third_person else self.texts.openings[kind]
+        if aid is not None and (aid.now or medical):
+            called = called if aid.now else self.texts.today
+            said = self._aided(aid, opening, called, third_person=third_person)
+        else:
+            text = self.texts.third_person if third_person else self.texts.first_person
+            said = text.format(call=called, opening=opening).strip()
         others = [one for one in self.lines() if not _names(called, one.contact.number)]
         if medical:
             others = [one for one in others if one.contact.purpose in {"emergency", "medical"}]
@@ -214,10 +234,22 @@ class Referral:
             others = [one for one in others if one.contact.purpose != "family"] or others
         return "\n".join((said, *self._listed(others)))
 
-    def every_form(self) -> frozenset[str]:
-        """Every text that may stand in place of an answer, whole or as one line."""
-        whole = [self.full(kind=kind, third_person=third) for kind in Kind for third in (False, True)]
-        return frozenset((*whole, self.repeated(), self.repeated(third_person=True)))
+    def _aided(self, aid: FirstAid, opening: str, called: str, *, third_person: bool) -> str:
+        do = (self.texts.matters, *(f"- {one}" for one in aid.do)) if aid.do else ()
+        after = self.texts.after_aid_about if third_person else self.texts.after_aid
+        return "\n".join((f"{opening} {called}".strip(), *do, *((aid.say,) if aid.say else ()), after))
+
+    def is_one(self, text: str) -> bool:
+        """Whether a text is one that may stand in place of an answer, whole or as one line."""
+        aids = (None, FirstAid(do=(), say="", now=True), FirstAid(do=(), say="", now=False))
+        whole = (
+            self.full(kind=kind, third_person=third, aid=aid)
+            for kind in Kind
+            for third in (False, True)
+            for aid in aids
+        )
+        begins = {one.partition("\n")[0] for one in whole}
+        return text.partition("\n")[0] in begins or text in {self.repeated(third_person=one) for one in (False, True)}
 
     def listed(self) -> str:
         """The contacts alone, for somebody who only looks them up."""

@@ -208,8 +208,7 @@ def test_two_that_wait_for_each_other_both_end_well(served: Database) -> None:
 def test_whoever_freezes_in_a_transaction_keeps_nobody_waiting(
     postgresql: PostgresServer, _migrated: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A row that a silent transaction has changed can be changed by others; that transaction is then done anew. One that
-    says that it takes its time may be silent."""
+    """What a silent transaction has changed others may change, and it is done anew; one that takes its time may be silent."""
     monkeypatch.setattr("adapters.storage.postgresql.IDLE_SECONDS", 1)
     frozen, other = (Database(postgresql.network_url("cafi"), connections=1) for _ in range(2))
     frozen.run_now(lambda one: one.execute(spending.delete()))

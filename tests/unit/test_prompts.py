@@ -103,6 +103,7 @@ def values(one: PromptTemplate, outside: str) -> dict[str, Any]:
         "cited": ["causes"],
         "intents": [{"source": "causes", "note": outside}],
         "earlier": [turn, turn],
+        "entries": ["overdose"],
         "sentences": [outside, outside],
         "reply": outside,
         "objections": [{"text": outside, "sentences": [outside]}],

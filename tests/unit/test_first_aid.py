@@ -1,0 +1,132 @@
+"""What to do until help comes: in the referral, from the table of dangers, where the urgency judge names an entry."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine import Engine
+from engine.knowledge.base import KnowledgeBase
+from engine.types import DangerAnswer, Help, Kind, Turn
+from tests.sources import SHIPPED
+from tests.team import CALM, knowledge_folder, scripted, shipped_parts
+from tests.team import application as application_over
+
+REFERRALS = shipped_parts()["referrals"]
+BARE = {
+    "en": "Call your local emergency services.",
+    "de": "Wählen Sie den Notruf.",
+    "es": "Llama a los servicios de emergencia de tu zona.",
+    "fr": "Appelez les secours (numéro d'urgence).",
+    "nb": "Ring nødnummeret der du er.",
+}
+TABLE = """words: {emergency: "Now:", same_day: "Today:", this_week: "Soon:", say: "Say:", call: Call for help}
+dangers:
+  - id: fit
+    name: Seizure (fit)
+    how_fast: emergency
+    signs: [the body jerks]
+    do: [Call for help., Hold nobody down.]
+    say: Somebody with psychosis has a fit.
+    authority: {title: Epilepsy, body: WHO, year: 2024}
+  - id: sugar
+    name: High blood sugar
+    how_fast: same_day
+    signs: [great thirst]
+    do: [Call your doctor.]
+    say: I am very thirsty.
+    authority: {title: Diabetes, body: WHO, year: 2024}
+  - id: rash
+    name: A small rash
+    how_fast: this_week
+    signs: [red spots]
+    do: [Show it to your doctor.]
+    say: I have a rash.
+    authority: {title: Skin, body: WHO, year: 2024}
+"""
+
+
+def engine_that_hears(folder: Path, **heard: Any) -> Engine:
+    """An engine whose urgency judge says this of every message."""
+    source = "---\nid: fits\ntitle: Fits\nsummary: [fits]\n---\nText.\n\n[danger: fit]\n\n[danger: sugar]\n\n[danger: rash]\n"
+    (knowledge_folder(folder, fits=source) / "dangers.yaml").write_text(TABLE, encoding="utf-8")
+    return application_over(folder, scripted({"urgency": CALM | heard}), shipped_parts()).engine
+
+
+async def said(engine: Engine, message: str = "It happens right now", **more: Any) -> Turn:
+    return await engine.respond(engine.start(), message, **more)
+
+
+async def test_the_referral_says_what_to_do_after_whom_to_call(tmp_path: Path) -> None:
+    """Below the number stand the steps of the danger that was told, without a second call for help, and what to say."""
+    turn = await said(engine_that_hears(tmp_path / "kb", level="urgent", kind="medical", entry="fit"))
+    first, matters, do, say, after, *contacts = turn.reply.text.split("\n")
+    assert turn.help is Help.REFERRAL and "112" in first and "Call for help" not in turn.reply.text
+    assert (matters, do) == ("What matters now:", "- Hold nobody down.")
+    assert say == "Say: “Somebody with psychosis has a fit.”" and after.startswith("Are you safe right now")
+    assert contacts and REFERRALS.choose(None, "en").is_one(turn.reply.text)
+
+
+@pytest.mark.parametrize("entry", ["", "fits", "rash", "<b>fit</b>"])
+async def test_what_is_not_in_the_table_or_can_wait_changes_nothing(tmp_path: Path, entry: str) -> None:
+    """A judge that names no entry, an unknown one, or one that waits for days gets the referral as it is without."""
+    turn = await said(engine_that_hears(tmp_path / "kb", level="urgent", kind="medical", entry=entry))
+    assert turn.reply.text == REFERRALS.choose(None, "en").full(kind=Kind.MEDICAL) and turn.urgency.entry == ""
+
+
+async def test_a_body_that_needs_help_today_is_not_sent_to_the_emergency_number(tmp_path: Path) -> None:
+    """One danger has one threshold: what is to be seen the same day is called so; where no body is told of, help is now."""
+    turn = await said(engine_that_hears(tmp_path / "one", level="urgent", kind="medical", entry="sugar"))
+    first, _, do, *_ = turn.reply.text.split("\n")
+    assert first.endswith("Please get help today, also at night or at the weekend.") and do == "- Call your doctor."
+    turn = await said(engine_that_hears(tmp_path / "two", level="urgent", kind="dying", entry="sugar"))
+    assert turn.reply.text == REFERRALS.choose(None, "en").full(kind=Kind.DYING)
+
+
+async def test_whoever_takes_a_fear_for_the_truth_is_not_told_an_illness(tmp_path: Path) -> None:
+    """The words for helpers may name an illness; beside a belief that is part of one they are left out, the steps stay."""
+    heard = {"level": "urgent", "kind": "fear", "entry": "fit", "delusional_framing": True}
+    turn = await said(engine_that_hears(tmp_path / "kb", **heard))
+    assert "psychosis" not in turn.reply.text and "- Hold nobody down." in turn.reply.text
+
+
+async def test_a_yes_to_the_check_question_gets_what_to_do_too(tmp_path: Path) -> None:
+    """What the judge only suspected is kept until the question is answered, and forgotten after a no."""
+    engine = engine_that_hears(tmp_path / "kb", level="concern", kind="medical", entry="fit")
+    asked = await said(engine)
+    assert asked.help is Help.QUESTION and "Hold nobody down" not in asked.reply.text
+    yes = await engine.answered(asked.conversation, DangerAnswer.YES)
+    assert yes.help is Help.REFERRAL and "- Hold nobody down." in yes.reply.text
+    no = await engine.answered(asked.conversation, DangerAnswer.NO)
+    assert no.conversation.danger.entry == "" and "Hold nobody down" not in no.reply.text
+
+
+async def test_what_nobody_has_translated_is_left_out(tmp_path: Path) -> None:
+    """A referral in a language that the table is not in stands without the steps, rather than half in another one."""
+    engine = engine_that_hears(tmp_path / "kb", level="urgent", kind="medical", entry="fit")
+    norwegian = REFERRALS.choose("no", "nb")
+    turn = await said(engine, "Det skjer nå, hva gjør jeg", referral=norwegian)
+    assert turn.reply.text == norwegian.full(kind=Kind.MEDICAL)
+
+
+@pytest.mark.parametrize("folder", SHIPPED, ids=lambda path: path.name)
+@pytest.mark.parametrize("language", sorted(BARE))
+def test_each_shipped_danger_fits_into_the_referral(folder: Path, language: str) -> None:
+    """In five languages the steps are the entry's own, nothing stands twice, and none of them only says to call."""
+    dangers = KnowledgeBase.load(folder).edition(language).dangers
+    referral = REFERRALS.choose("de", language)
+    plain = referral.full(kind=Kind.MEDICAL).split("\n")
+    for name in dangers.pressing:
+        aid, entry = dangers.first_aid(name), dangers.entries[name].entry
+        assert aid is not None and set(aid.do) <= set(entry.do) and len(entry.do) - len(aid.do) <= 1
+        text = referral.full(kind=Kind.MEDICAL, aid=aid)
+        lines = text.split("\n")
+        assert len(set(lines)) == len(lines) and f"- {BARE[language]}" not in lines and referral.is_one(text)
+        assert ("112" in lines[0]) is aid.now and (referral.texts.today in lines[0]) is not aid.now
+        assert set(plain[1:]) <= set(lines) and f"“{entry.say}”" in text
+        assert len(text) < 1_900, name
+        silent = referral.full(kind=Kind.MEDICAL, aid=replace(aid, say=""))
+        assert entry.say not in silent and referral.is_one(silent)
