@@ -90,6 +90,7 @@ def _row(said: str, turn: Turn) -> dict[str, Any]:
         "urgency": str(turn.urgency.level),
         "help": str(turn.help),
         "check_question": turn.help is Help.QUESTION,
+        "entry": turn.urgency.entry,
         "offers": [{"question": one.question, "source": one.source, "section": one.section} for one in turn.offers],
         "language": turn.language,
         "delusional_framing": turn.urgency.delusional_framing,

@@ -18,6 +18,7 @@ from engine.files import lines_of, parse_yaml, read_text
 from engine.knowledge.belongings import belongs
 from engine.knowledge.reference import Reference
 from engine.language.text import sentences
+from engine.types import Kind
 
 DANGERS_FILE = "dangers.yaml"
 
@@ -33,8 +34,20 @@ class HowFast(StrEnum):
     THIS_WEEK = "this_week"
 
 
+class UsualFor(StrEnum):
+    """Of whom explicit words of danger tell, and what: all that is known where no model has read them."""
+
+    DYING = "dying"
+    DYING_OF_ANOTHER = "dying_of_another"
+    VOICES = "voices"
+    VOICES_OF_ANOTHER = "voices_of_another"
+
+
 class DangerEntry(BaseModel):
-    """One danger as its author writes it. Each sign is enough by itself; `do` begins with the action."""
+    """One danger as its author writes it. Each sign is enough by itself; `do` begins with the action.
+
+    `usual_for`: what it is told for where explicit words alone were heard.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -45,6 +58,7 @@ class DangerEntry(BaseModel):
     do: tuple[Plain, ...] = Field(min_length=1)
     say: Plain
     authority: Reference
+    usual_for: UsualFor | None = None
 
 
 class LeadWords(BaseModel):
@@ -132,6 +146,11 @@ class Dangers:
     def pressing(self) -> tuple[str, ...]:
         """The ids of those that do not wait for days."""
         return tuple(name for name, one in self.entries.items() if one.entry.how_fast is not HowFast.THIS_WEEK)
+
+    def usual(self, kind: Kind, *, another: bool) -> str:
+        """The id of the entry that is told where no more is known than the kind of danger; empty for none."""
+        wanted = f"{kind}_of_another" if another else f"{kind}"
+        return next((name for name, one in self.entries.items() if one.entry.usual_for == wanted), "")
 
     def first_aid(self, name: str) -> FirstAid | None:
         """What the entry of an id tells to do where help is named anyway; None where there is none, or it can wait.

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from bots.compose import Application
+from bots.settings import CafiSettings
 from engine import Engine
 from engine.knowledge.base import KnowledgeBase
 from engine.types import DangerAnswer, Help, Kind, Turn
@@ -49,10 +51,10 @@ dangers:
 """
 
 
-def engine_that_hears(folder: Path, **heard: Any) -> Engine:
+def engine_that_hears(folder: Path, table: str = TABLE, **heard: Any) -> Engine:
     """An engine whose urgency judge says this of every message."""
     source = "---\nid: fits\ntitle: Fits\nsummary: [fits]\n---\nText.\n\n[danger: fit]\n\n[danger: sugar]\n\n[danger: rash]\n"
-    (knowledge_folder(folder, fits=source) / "dangers.yaml").write_text(TABLE, encoding="utf-8")
+    (knowledge_folder(folder, fits=source) / "dangers.yaml").write_text(table, encoding="utf-8")
     return application_over(folder, scripted({"urgency": CALM | heard}), shipped_parts()).engine
 
 
@@ -110,6 +112,33 @@ async def test_what_nobody_has_translated_is_left_out(tmp_path: Path) -> None:
     norwegian = REFERRALS.choose("no", "nb")
     turn = await said(engine, "Det skjer nå, hva gjør jeg", referral=norwegian)
     assert turn.reply.text == norwegian.full(kind=Kind.MEDICAL)
+
+
+@pytest.mark.parametrize(
+    ("message", "shown"),
+    [
+        ("I want to kill myself tonight", ["Do not stay alone."]),
+        ("I took all my tablets", []),
+    ],
+)
+async def test_where_explicit_words_alone_are_heard_the_usual_steps_of_their_kind_stand(
+    message: str, shown: list[str]
+) -> None:
+    """Without a model the steps for whoever may end their life are shown; a body's danger is not guessed from its kind."""
+    engine = Application(settings=CafiSettings(agents="builtin"), given=shipped_parts()).engine
+    turn = await said(engine, message)
+    steps = KnowledgeBase.load(SHIPPED[0]).dangers.first_aid("suicidal_intent")
+    assert turn.help is Help.REFERRAL and steps is not None
+    assert [one for one in steps.do if one in turn.reply.text] == (list(steps.do) if shown else [])
+    assert all(one in turn.reply.text for one in shown)
+
+
+async def test_a_judge_that_names_none_is_not_overruled(tmp_path: Path) -> None:
+    """Where the judge has read the conversation and named no entry, no usual one takes its place."""
+    table = TABLE.replace("how_fast: emergency", "how_fast: emergency\n    usual_for: dying")
+    engine = engine_that_hears(tmp_path / "kb", table, level="urgent", kind="dying")
+    assert "Hold nobody down" not in (await said(engine)).reply.text
+    assert "- Hold nobody down." in (await said(engine, "I want to kill myself tonight", built_in=True)).reply.text
 
 
 @pytest.mark.parametrize("folder", SHIPPED, ids=lambda path: path.name)
