@@ -43,6 +43,17 @@ _WRITES = (
 )
 
 
+_LARGEST = (
+    "SELECT relname, pg_total_relation_size(oid) / 1024.0 AS kb FROM pg_class "
+    "WHERE relkind IN ('r', 'm') ORDER BY kb DESC LIMIT 12"
+)
+
+
+def largest(made: Deployment) -> dict[str, float]:
+    """The largest tables with their indexes, in kB."""
+    return {str(name): float(size) for name, size in made.asked(_LARGEST) or ()}
+
+
 def looked_at(made: Deployment, seconds: float) -> dict[str, Cell]:
     """Memory, threads, files and connections of our processes; size and rows of the database."""
     size, waiting, jobs, connections, chats = (made.asked(_SIZES) or [(0, 0, 0, 0, 0)])[0]
@@ -81,6 +92,7 @@ async def measure(minutes: float) -> Section:
             rows = [dict(looked_at(made, 0.0))]
             written = made.asked(_WRITES)
             setting.begin()
+            tables_then: dict[str, float] = {}
             begun, dice = time.monotonic(), random.Random(5)
             came = begun
             for look in range(1, LOOKS + 1):
@@ -93,6 +105,9 @@ async def measure(minutes: float) -> Section:
                     came = time.monotonic()
                 made.model.reset()  # its record of calls would grow
                 rows.append(looked_at(made, time.monotonic() - begun))
+                if look == LOOKS * 2 // 5:
+                    tables_then = largest(made)
+            tables_now = largest(made)
             await _answered(made)
             await asyncio.sleep(1)
             counts, cpu = tally(crowd.said, crowd.shown(), {}), setting.cpu()
@@ -100,7 +115,11 @@ async def measure(minutes: float) -> Section:
     names = [one.name for one in made.members]
     wrong = counts.lost + counts.doubled + counts.out_of_order
     about = f"{counts.messages} messages of {CHATS} chats in {minutes:.0f} minutes"
-    tables = {"looks": rows[:: max(1, len(rows) // 10)], "a message": [a_message]}
+    tables: dict[str, Sequence[Mapping[str, Cell]]] = {
+        "looks": rows[:: max(1, len(rows) // 10)],
+        "a message": [a_message],
+        "tables": _tables(tables_then, tables_now),
+    }
     return Section(name="soak", about=about, tables=tables, targets=_targets(rows, names, wrong))
 
 
@@ -116,6 +135,12 @@ async def _answered(made: Deployment) -> None:
     end = time.monotonic() + 120
     while time.monotonic() < end and made.waiting() != 0:
         await asyncio.sleep(0.5)
+
+
+def _tables(then: Mapping[str, float], now: Mapping[str, float]) -> list[dict[str, Cell]]:
+    """What takes the room, at two fifths of the time and at its end; the first ones grew the most."""
+    grown = sorted(now, key=lambda name: then.get(name, 0.0) - now[name])
+    return [{"table": name, "kB then": then.get(name, 0.0), "kB now": now[name]} for name in grown]
 
 
 def _a_message(
