@@ -7,16 +7,15 @@ the mean of their vectors where there are vectors. Nothing is fitted, so that a 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
+from itertools import chain
 
 import numpy as np
-from numpy.typing import NDArray
 
 from engine.language.text import stem, words
-from engine.language.vectors import Floats, WordVectors, of_length_one
+from engine.language.vectors import Floats, Numbers, WordVectors, numbered, of_length_one
 
 LONGEST = 300
 """Words of a text that are read."""
@@ -46,11 +45,6 @@ PART_STRANGE = 0.1
 """What a piece that nobody used adds to the square of a text's length, beside an unknown word."""
 
 
-def terms(said: Sequence[str]) -> list[str]:
-    """The stems of a text and its pairs of neighbours."""
-    return [*said, *map(" ".join, pairwise(said))]
-
-
 def pieces(word: str) -> list[str]:
     """The pieces of a word, its ends marked; a short one is a piece by itself."""
     marked = f"<{word}>"
@@ -59,16 +53,19 @@ def pieces(word: str) -> list[str]:
 
 @dataclass(frozen=True, kw_only=True)
 class TermCentroids:
-    """One centroid a label over terms.
+    """One centroid a label over terms, each of which has a number.
 
-    `starts`: where each term's labels begin in `labels` and `values`, the last one their end.
+    `places`: the numbers of single terms. `pairs`: neighbours, as the first's number times that of single terms and the
+    second's; sorted, and numbered on from the single ones. `starts`: where each term's labels begin in `labels` and
+    `values`, the last one their end.
     """
 
     size: int
     places: dict[str, int]
+    pairs: Numbers
     rarity: Floats
-    starts: NDArray[np.int64]
-    labels: NDArray[np.int64]
+    starts: Numbers
+    labels: Numbers
     values: Floats
 
     @cached_property
@@ -78,50 +75,75 @@ class TermCentroids:
 
     @classmethod
     def build(
-        cls, texts: Iterable[Iterable[str]], owners: NDArray[np.int64], weights: Floats, size: int
+        cls,
+        places: dict[str, int],
+        columns: Numbers,
+        rows: Numbers,
+        owners: Numbers,
+        weights: Floats,
+        size: int,
+        *,
+        in_pairs: bool = False,
     ) -> TermCentroids:
-        """Texts as their terms, each with its label and how much it counts."""
-        places: dict[str, int] = {}
-        rows, columns = [], []
-        for number, found in enumerate(texts):
-            for term in found:
-                rows.append(number)
-                columns.append(places.setdefault(term, len(places)))
-        count, width = len(owners), max(1, len(places))
-        pairs, counts = np.unique(
-            np.array(rows, dtype=np.int64) * width + np.array(columns, dtype=np.int64), return_counts=True
-        )
-        row, column = np.divmod(pairs, width)
+        """Terms by number, text after text, and the text of each. `owners`: the label of each text, ascending; `weights`:
+        how much it counts. `in_pairs`: neighbours count, too."""
+        known, count = len(places), len(owners)
+        pairs = np.zeros(0, dtype=np.int64)
+        if in_pairs:
+            near = rows[1:] == rows[:-1]
+            pairs, paired = np.unique(columns[:-1][near] * known + columns[1:][near], return_inverse=True)
+            columns, rows = np.concatenate((columns, known + paired)), np.concatenate((rows, rows[1:][near]))
+        width = max(1, known + len(pairs))
+        found, counts = np.unique(columns * count + rows, return_counts=True)
+        column, row = np.divmod(found, max(1, count))
         rarity = np.log((1 + count) / (1 + np.bincount(column, minlength=width))) + 1
         values = (1 + np.log(counts)) * rarity[column]
         norms = np.sqrt(np.bincount(row, weights=values**2, minlength=count))
         values = values / norms[row] * weights[row]
-        summed, where = np.unique(column * size + owners[row], return_inverse=True)
-        values = np.bincount(where, weights=values, minlength=len(summed))
-        term_of, label = np.divmod(summed, size)
+        # By term and then by text, and so by label: what belongs together stands together.
+        label = owners[row]
+        first = np.ones(len(found), dtype=bool)
+        first[1:] = (column[1:] != column[:-1]) | (label[1:] != label[:-1])
+        values = np.bincount(np.cumsum(first) - 1, weights=values)
+        column, label = column[first], label[first]
         lengths = np.sqrt(np.bincount(label, weights=values**2, minlength=size))
         return cls(
             size=size,
             places=places,
+            pairs=pairs,
             rarity=rarity.astype(np.float32),
-            starts=np.searchsorted(term_of, np.arange(width + 1)),
+            starts=np.searchsorted(column, np.arange(width + 1)),
             labels=label,
             values=(values / np.maximum(lengths[label], 1e-9)).astype(np.float32),
         )
 
-    def likeness(self, said: Iterable[str], strange: Callable[[str], float]) -> Floats:
-        """How like terms each label is, from 0 to 1. `strange`: how much of an unknown term counts as unknown, 0 to 1."""
+    def likeness(self, said: Sequence[str], strange: float) -> Floats:
+        """How like terms and their neighbours each label is, from 0 to 1.
+
+        `strange`: how much of an unknown term counts as unknown, from 0 to 1; nothing of an unknown pair does.
+        """
         found, norm = np.zeros(self.size, dtype=np.float32), 0.0
-        for term, count in Counter(said).items():
-            place = self.places.get(term)
-            if place is None:
-                norm += self.strange * strange(term)
+        for place, count in Counter((*(self.places.get(one, one) for one in said), *self._paired(said))).items():
+            if isinstance(place, str):
+                norm += self.strange * strange
                 continue
             weight = (1 + np.log(count)) * float(self.rarity[place])
             norm += weight * weight
             start, end = self.starts[place], self.starts[place + 1]
             found[self.labels[start:end]] += weight * self.values[start:end]
         return np.asarray(found / max(norm, 1e-9) ** 0.5, dtype=np.float32)
+
+    def _paired(self, said: Sequence[str]) -> list[int]:
+        """The numbers of the pairs that are known, in order."""
+        if not len(self.pairs):
+            return []
+        numbers = np.array([self.places.get(one, -1) for one in said], dtype=np.int64)
+        near = (numbers[:-1] >= 0) & (numbers[1:] >= 0)
+        asked = (numbers[:-1] * len(self.places) + numbers[1:])[near]
+        at = np.searchsorted(self.pairs, asked)
+        known = self.pairs.take(at, mode="clip") == asked
+        found: list[int] = (len(self.places) + at[known]).tolist()
+        return found
 
     def covered(self, said: Iterable[str]) -> Floats:
         """How much of what terms tell each label's texts have at all, from 0 to 1: one telling word that is missing says
@@ -159,24 +181,31 @@ class Centroids:
 
         `in_pieces`: words are also compared by their pieces, where there are no vectors.
         """
+        texts = sorted(texts, key=lambda one: one.label)
         read = [words(one.text) for one in texts]
-        known = {word for said in read for word in said}
-        stems = {word: stem(word, language) for word in known}
+        known, said = numbered(chain.from_iterable(read))  # each word is looked up once, however often it stands there
+        lengths = np.fromiter(map(len, read), dtype=np.int64, count=len(read))
         owners = np.array([one.label for one in texts], dtype=np.int64)
         weights = np.array([one.weight for one in texts], dtype=np.float32)
-        by_words = (terms([stems[word] for word in said[:LONGEST]]) for said in read)
         kin: TermCentroids | Floats | None = None
         if vectors is not None:
             added = np.zeros((size, vectors.dims), dtype=np.float32)
-            np.add.at(added, owners, vectors.texts(read) * weights[:, None])
+            np.add.at(added, owners, vectors.sums(known, said, lengths) * weights[:, None])
             kin = of_length_one(added)
-        elif in_pieces:
-            cut = {word: pieces(word) for word in known}
-            by_pieces = ((piece for word in said[:LONGEST] for piece in cut[word]) for said in read)
-            kin = TermCentroids.build(by_pieces, owners, weights, size)
+        rows = np.repeat(np.arange(len(read)), lengths)
+        begun = np.arange(len(said)) - np.repeat(np.cumsum(lengths) - lengths, lengths) < LONGEST
+        said, rows = said[begun], rows[begun]
+        if vectors is None and in_pieces:
+            cut = [pieces(word) for word in known]
+            parts, columns = numbered(chain.from_iterable(map(cut.__getitem__, said)))
+            many = np.fromiter(map(len, cut), dtype=np.int64, count=len(cut))
+            kin = TermCentroids.build(parts, columns, np.repeat(rows, many[said]), owners, weights, size)
+        heard, spelt = np.flatnonzero(np.bincount(said, minlength=len(known))), list(known)
+        stem_of = np.zeros(len(known), dtype=np.int64)
+        stems, stem_of[heard] = numbered(stem(spelt[at], language) for at in heard)
         return cls(
             language=language,
-            words=TermCentroids.build(by_words, owners, weights, size),
+            words=TermCentroids.build(stems, stem_of[said], rows, owners, weights, size, in_pairs=True),
             kin=kin,
             vectors=vectors,
         )
@@ -189,13 +218,9 @@ class Centroids:
         """How like a text each label is, by words and by kindred words, from 0 to 1; zeros where no word is known."""
         said = words(text)[:LONGEST]
         # A word that nobody used here makes the text less like all of this; most pairs of words are new.
-        by_words = self.words.likeness(
-            terms([stem(word, self.language) for word in said]), lambda term: " " not in term
-        )
+        by_words = self.words.likeness([stem(word, self.language) for word in said], 1.0)
         if isinstance(self.kin, TermCentroids):
-            return by_words, self.kin.likeness(
-                (piece for word in said for piece in pieces(word)), lambda _: PART_STRANGE
-            )
+            return by_words, self.kin.likeness([piece for word in said for piece in pieces(word)], PART_STRANGE)
         if self.vectors is None or self.kin is None:
             return by_words, np.zeros(self.words.size, dtype=np.float32)
         asked = self.vectors.texts([said])[0]

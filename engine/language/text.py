@@ -165,10 +165,20 @@ def _split(paragraph: str) -> Iterator[str]:
         yield rest
 
 
+# Of plain text: letters and digits small, the apostrophe for both of its signs, a blank for everything else.
+_SPACED = bytes(
+    code if chr(code).isalnum() else 0x27 if chr(code) in "'`" else 0x20 for code in bytes(range(128)).lower()
+).ljust(256)
+_LOOSE = re.compile(r"(?<![a-z0-9])'|'(?![a-z0-9])")
+
+
 def words(text: str) -> list[str]:
     """The words of a text, folded, in order."""
+    if _is_plain(text):  # what `_WORD` would find in it, in half the time
+        spaced = text.encode().translate(_SPACED).decode()
+        return (_LOOSE.sub(" ", spaced) if "'" in spaced else spaced).split()
     straight = text.translate(_PLAIN)  # curly quotes alone are no reason to look at every letter
-    return _WORD.findall(straight.casefold() if _is_plain(straight) else fold(text))
+    return words(straight) if _is_plain(straight) else _WORD.findall(fold(text))
 
 
 @cache

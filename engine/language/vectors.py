@@ -6,6 +6,7 @@ theirs. The vectors were distilled from a sentence-embedding model (`config/vect
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -31,6 +32,7 @@ AT_ONCE = 256
 
 Floats = NDArray[np.float32]
 Bytes = NDArray[np.int8]
+Numbers = NDArray[np.int64]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,24 +66,40 @@ class WordVectors:
 
     def texts(self, texts: Iterable[Sequence[str]]) -> Floats:
         """One row of length one a text, each given as folded words; zeros for a text of unknown words only."""
-        place = self._places.__getitem__
-        rows = [list(map(place, text)) or [len(self.words)] for text in texts]
-        made = np.empty((len(rows), self.dims), dtype=np.float32)
-        for first in range(0, len(rows), AT_ONCE):
-            some = rows[first : first + AT_ONCE]
-            flat = np.fromiter(chain.from_iterable(some), dtype=np.int64)
-            starts = np.cumsum([0, *map(len, some[:-1])])
-            made[first : first + AT_ONCE] = np.add.reduceat(self._table.take(flat, axis=0), starts, axis=0)
+        every = [list(text) for text in texts]
+        lengths = np.fromiter(map(len, every), dtype=np.int64, count=len(every))
+        return self.sums(*numbered(chain.from_iterable(every)), lengths)
+
+    def sums(self, words: Iterable[str], said: Numbers, lengths: Numbers) -> Floats:
+        """The same of texts given as numbers of their words, one text after the other; `lengths`: how many each has."""
+        table = self._rows(words)
+        made = np.zeros((len(lengths), self.dims), dtype=np.float32)
+        starts = np.cumsum(lengths) - lengths
+        (told,) = np.nonzero(lengths)
+        for first in range(0, len(told), AT_ONCE):
+            some = told[first : first + AT_ONCE]
+            start, end = starts[some[0]], starts[some[-1]] + lengths[some[-1]]
+            made[some] = np.add.reduceat(table.take(said[start:end], axis=0), starts[some] - start, axis=0)
         return of_length_one(made)
 
-    @cached_property
-    def _table(self) -> Floats:
-        """The vectors as numbers, and a last row of zeros for unknown words."""
-        return np.vstack([self.values * self.scale[:, None], np.zeros((1, self.dims), dtype=np.float32)])
+    def _rows(self, words: Iterable[str]) -> Floats:
+        """The vectors of words as numbers, zeros for an unknown one."""
+        rows = np.fromiter(map(self._places.__getitem__, words), dtype=np.int64)
+        unknown = rows == len(self.words)
+        rows[unknown] = 0
+        return np.asarray(self.values[rows] * np.where(unknown, 0, self.scale[rows])[:, None], dtype=np.float32)
 
     @cached_property
     def _places(self) -> _Places:
         return _Places((word, place) for place, word in enumerate(self.words))
+
+
+def numbered(terms: Iterable[str]) -> tuple[dict[str, int], Numbers]:
+    """The number of each term, in the order in which they first stand there, and all of them as numbers."""
+    numbers: defaultdict[str, int] = defaultdict()
+    numbers.default_factory = numbers.__len__
+    found = np.fromiter(map(numbers.__getitem__, terms), dtype=np.int64)
+    return dict(numbers), found
 
 
 def of_length_one(rows: Floats) -> Floats:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.language.centroids import Centroids, LabelledText
+from engine.language.centroids import LONGEST, Centroids, LabelledText
 
 TEXTS = (
     (0, "does the tablet make you tired"),
@@ -34,3 +34,24 @@ def test_words_that_nobody_used_are_covered_by_nothing() -> None:
     half = centroids().covered("fat zzzz")
     assert half[0] == 0 and 0.3 < half[1] <= 0.5
     assert centroids().covered("?").tolist() == [0, 0, 0]
+
+
+def test_labels_are_alike_whatever_the_order_of_their_texts() -> None:
+    """Texts are put in order by label, so that whoever hands them over need not."""
+    mixed = [LabelledText(label=label, text=text) for label, text in (*TEXTS[3:], *TEXTS[:3])]
+    asked = "fat from the tablet"
+    assert Centroids.build(mixed, 3).likeness(asked)[0].tolist() == centroids().likeness(asked)[0].tolist()
+
+
+def test_neighbours_count_beside_words() -> None:
+    """The same words in the order of a label's texts are more like it than in another one; no neighbours, no difference."""
+    in_order, _ = centroids().likeness("lose the fat")
+    mixed, _ = centroids().likeness("fat the lose")
+    assert in_order[1] > mixed[1] > 0
+    assert Centroids.build([LabelledText(label=0, text="fat")], 1).likeness("fat fat")[0].tolist() == pytest.approx([1])
+
+
+def test_words_beyond_those_that_are_read_are_unknown() -> None:
+    """What stands further down in a long text than is read weighs as if nobody had used it."""
+    long = Centroids.build([LabelledText(label=0, text="fat " * LONGEST + "tired")], 1, in_pieces=True)
+    assert "tir" not in long.words.places and long.covered("tired").tolist() == [0]

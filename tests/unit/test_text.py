@@ -178,14 +178,14 @@ def test_grade_is_higher_for_harder_text() -> None:
 
 
 @given(
-    st.text(alphabet=st.sampled_from("ab Z0`'.\n\t\r\x00\x7f\u00b4\u00e9\u200b-"), max_size=30) | st.text(max_size=60)
+    st.text(alphabet=st.sampled_from("ab Z0`'._\n\t\r\x00\x7f\u00b4\u00e9\u200b-"), max_size=30) | st.text(max_size=60)
 )
 def test_the_quick_look_at_plain_texts_changes_nothing(text: str) -> None:
-    """What is cleaned and folded in one look comes out as it does the long way."""
-    quick = clean(text, limit=40), fold.__wrapped__(text)
+    """What is cleaned, folded and split in one look comes out as it does the long way."""
+    quick = clean(text, limit=40), fold.__wrapped__(text), words(text)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("engine.language.text._is_plain", lambda text: False)
-        assert (clean(text, limit=40), fold.__wrapped__(text)) == quick
+        assert (clean(text, limit=40), fold.__wrapped__(text), words(text)) == quick
 
 
 def test_what_passes_for_a_latin_letter_is_folded_to_it() -> None:
