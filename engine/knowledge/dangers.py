@@ -35,7 +35,7 @@ class HowFast(StrEnum):
 
 
 class UsualFor(StrEnum):
-    """Of whom explicit words of danger tell, and what: all that is known where no model has read them."""
+    """The kinds of danger that have steps of their own, whatever else was told; by who is in danger."""
 
     DYING = "dying"
     DYING_OF_ANOTHER = "dying_of_another"
@@ -46,7 +46,7 @@ class UsualFor(StrEnum):
 class DangerEntry(BaseModel):
     """One danger as its author writes it. Each sign is enough by itself; `do` begins with the action.
 
-    `usual_for`: what it is told for where explicit words alone were heard.
+    `usual_for`: the kind of danger that it is told for where no entry was named.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)

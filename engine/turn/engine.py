@@ -609,15 +609,16 @@ def _declined(before: Conversation, assistant: Assistant, asked: TurnRequest, an
 def _first_aid(assistant: Assistant, urgency: Urgency, referral: Referral) -> FirstAid | None:
     """What the table of dangers tells to do, in the referral's language; None where nothing fits.
 
-    That is the entry which the judge has named, or, where explicit words alone were heard, the usual one of their kind.
-    Its words to helpers may name an illness, which somebody who takes their fear for the truth need not read now.
+    That is the entry which the judge has named, or the usual one of the kind of danger. Its words to helpers may name an
+    illness, which somebody who takes their fear for the truth need not read now; nor do they fit where a judge named none.
     """
     knowledge = assistant.knowledge.edition(referral.language)
     if knowledge.language != referral.language:
         return None
-    usual = "" if urgency.decided else knowledge.dangers.usual(urgency.kind, another=urgency.another)
+    usual = knowledge.dangers.usual(urgency.kind, another=urgency.another)
     aid = knowledge.dangers.first_aid(urgency.entry or usual)
-    return replace(aid, say="") if aid is not None and urgency.delusional_framing else aid
+    silent = urgency.delusional_framing or (urgency.decided and not urgency.entry)
+    return replace(aid, say="") if aid is not None and silent else aid
 
 
 def _reacts(answer: Answer) -> bool:

@@ -133,12 +133,13 @@ async def test_where_explicit_words_alone_are_heard_the_usual_steps_of_their_kin
     assert all(one in turn.reply.text for one in shown)
 
 
-async def test_a_judge_that_names_none_is_not_overruled(tmp_path: Path) -> None:
-    """Where the judge has read the conversation and named no entry, no usual one takes its place."""
+async def test_where_a_judge_names_none_the_usual_steps_stand_without_words_to_say(tmp_path: Path) -> None:
+    """Whoever cuts themselves and does not want to die reads how to stop the blood, and is not told to say that they do."""
     table = TABLE.replace("how_fast: emergency", "how_fast: emergency\n    usual_for: dying")
     engine = engine_that_hears(tmp_path / "kb", table, level="urgent", kind="dying")
-    assert "Hold nobody down" not in (await said(engine)).reply.text
-    assert "- Hold nobody down." in (await said(engine, "I want to kill myself tonight", built_in=True)).reply.text
+    turns = [await said(engine), await said(engine, "I want to kill myself tonight", built_in=True)]
+    assert all("- Hold nobody down." in one.reply.text for one in turns)
+    assert ["Say: " in one.reply.text for one in turns] == [False, True]
 
 
 @pytest.mark.parametrize("folder", SHIPPED, ids=lambda path: path.name)
