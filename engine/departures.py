@@ -12,10 +12,9 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from functools import lru_cache
+from functools import cached_property
 
 from engine.language.text import fold, sentences, squash, words
-from engine.memo import once_a_turn
 
 NUMBER_WORDS = {
     "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10,
@@ -127,12 +126,6 @@ class Quantity:
         return abs(self.value - other) <= (1 if self.kind == "share" else 1e-6)
 
 
-@lru_cache(maxsize=512)
-def _given(text: str) -> tuple[Quantity, ...]:
-    """What a text of the knowledge base gives, in figures or in words; what people write is never asked for here."""
-    return (*quantities(text), *_implied(fold(text)))
-
-
 def quantities(text: str) -> Iterator[Quantity]:
     """Every share, time, dose and hour of the day that a text gives as a figure."""
     folded = _THOUSANDS.sub("", fold(text))
@@ -192,14 +185,14 @@ def _value(figure: str) -> float:
     return float(NUMBER_WORDS[figure]) if figure in NUMBER_WORDS else float(figure.replace(",", "."))
 
 
-def foreign_quantities(reply: str, cited: Iterable[str], told: Iterable[str] = ()) -> tuple[Quantity, ...]:
+def foreign_quantities(reply: str, cited: Iterable[CitedText], told: Iterable[str] = ()) -> tuple[Quantity, ...]:
     """The figures of a reply that neither a cited text gives nor `told`, what the person wrote.
 
     Without a cited text only doses: what is said in general may count.
     """
     sources = tuple(cited)
-    known = [one for text in sources for one in _given(text)]
-    known += [one for text in told for one in (*quantities(text), *_implied(fold(text)), *_hours_told(text))]
+    known = [one for text in sources for one in text.given]
+    known += [one for text in told for one in (*_given(text), *_hours_told(text))]
     # Nine in ten who do not is the same figure as one in ten who do.
     known += [Quantity(kind="share", value=100 - one.value, text="") for one in known if one.kind == "share"]
     found = (one for one in quantities(reply) if sources or one.kind == "dose")
@@ -240,25 +233,55 @@ def _spelt_out(said: Iterable[str]) -> Iterator[str]:
             yield word.removeprefix("n'")
 
 
-@lru_cache(maxsize=512)
-def _lines(text: str) -> tuple[_BareSentence, ...]:
-    """The sentences of a text of the knowledge base that are told as true; questions, myths and what others say are not."""
-    found, myths = [], False
+@dataclass(frozen=True, kw_only=True, eq=False)
+class CitedText:
+    """A text that a reply rests on, taken apart as far as somebody asks, once, and kept no longer than the text."""
+
+    text: str
+
+    @cached_property
+    def given(self) -> tuple[Quantity, ...]:
+        """What it gives, in figures or in words."""
+        return _given(self.text)
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """Its words, folded."""
+        return frozenset(words(self.text))
+
+    @cached_property
+    def squashed(self) -> str:
+        """Its letters and digits, for finding a quotation."""
+        return squash(self.text)
+
+    @cached_property
+    def _lines(self) -> tuple[_BareSentence, ...]:
+        return tuple(map(_BareSentence.of, _told_as_true(self.text)))
+
+
+def _given(text: str) -> tuple[Quantity, ...]:
+    return (*quantities(text), *_implied(fold(text)))
+
+
+def _told_as_true(text: str) -> list[str]:
+    """The sentences of a text but for questions, myths and what others say."""
+    found: list[str] = []
+    myths = False
     for block in text.split("\n"):
         if block.startswith("#"):
             myths = bool(_MYTH.search(fold(block)))
         elif not myths:
             found += [one for one in sentences(block) if _tells(one)]
-    return tuple(_BareSentence.of(one) for one in found)
+    return found
 
 
 def _tells(sentence: str) -> bool:
     return not (sentence.endswith("?") or sentence[0] in '"“„«' or _MYTH.search(fold(sentence)))
 
 
-def turned_sentences(reply: str, cited: Iterable[str]) -> Iterator[tuple[str, str]]:
+def turned_sentences(reply: str, cited: Iterable[CitedText]) -> Iterator[tuple[str, str]]:
     """The sentences of a reply that are a cited one with its meaning turned round, each with that one."""
-    lines = [line for text in cited for line in _lines(text)]
+    lines = [line for text in cited for line in text._lines]
     for sentence in sentences(reply):
         mine = _BareSentence.of(sentence)
         if len(mine.bare) < _SHORTEST or not _tells(sentence):
@@ -293,19 +316,14 @@ def changes_treatment(sentence: str) -> bool:
     return _CHANGE.search(folded) is not None
 
 
-def false_quotations(reply: str, known: Iterable[str]) -> Iterator[str]:
-    """What stands in quotation marks, said to be a source's words, and in none of the known texts."""
+def false_quotations(reply: str, cited: Iterable[CitedText], told: Iterable[str] = ()) -> Iterator[str]:
+    """What stands in quotation marks, said to be a source's words, and neither in a cited text nor in `told`."""
     quoted = [(match, squash(match[1])) for match in _QUOTED.finditer(reply)]
     quoted = [(match, bare) for match, bare in quoted if bare.count(" ") >= 3]
     if not quoted:
         return
-    texts = [f" {_squashed(text)} " for text in known]
+    texts = [f" {one} " for one in (*(text.squashed for text in cited), *map(squash, told))]
     for match, bare in quoted:
         around = fold(f"{reply[max(0, match.start() - 60) : match.start()]} {reply[match.end() : match.end() + 40]}")
         if _SAID_THERE.search(around) and not any(f" {bare} " in text for text in texts):
             yield match[1]
-
-
-@once_a_turn
-def _squashed(text: str) -> str:
-    return squash(text)

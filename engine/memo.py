@@ -1,7 +1,8 @@
 """What is worked out once in a turn and forgotten with it, so that nothing people write outlives its turn.
 
 The same sentence is folded, split and stemmed by one part after the other. A cache of the process would keep the words of
-people long after they have asked for their chat to be erased; this one belongs to the turn.
+people long after they have asked for their chat to be erased; this one belongs to the turn. What is worked out of a source
+belongs to the source: ours last as long as the program, those that somebody sends along as long as their request.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any, ParamSpec, TypeVar
 
 P = ParamSpec("P")
 T = TypeVar("T")
+OwnerT = TypeVar("OwnerT")
 
 _present: ContextVar[dict[Callable[..., Any], Callable[..., Any]] | None] = ContextVar("turn", default=None)
 
@@ -50,3 +52,17 @@ def once_a_turn(function: Callable[P, T]) -> Callable[P, T]:
         return result
 
     return update_wrapper(remembering, function)
+
+
+def kept_with(function: Callable[[OwnerT], T]) -> Callable[[OwnerT], T]:
+    """A pure function of one object, worked out once and kept with the object: it is gone when that is."""
+    name = f"{function.__module__}.{function.__qualname__}"
+
+    def keeping(owner: OwnerT) -> T:
+        kept = vars(owner)  # where `cached_property` keeps things too; a frozen dataclass compares its fields alone
+        if name not in kept:
+            kept[name] = function(owner)
+        result: T = kept[name]
+        return result
+
+    return update_wrapper(keeping, function)

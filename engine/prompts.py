@@ -12,7 +12,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
@@ -23,6 +22,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from engine.exceptions import PromptError
 from engine.files import parse_yaml, read_text
 from engine.language.text import clean
+from engine.memo import once_a_turn
 from engine.types import Message, Role, Tier
 
 _FRONT = re.compile(r"\A---\n(.*?)\n---\n", re.S)
@@ -32,6 +32,7 @@ _PART = re.compile(r"^<!-- (system|user) -->\n", re.M)
 _TAG_LIKE = re.compile(r"<(?!=| ?\d)")
 
 
+@once_a_turn
 def neutralise(text: str) -> str:
     """Outside text as it may stand between delimiters: no invisible characters, no tag-like openings."""
     return _TAG_LIKE.sub("‹", clean(text, limit=200_000).text)
@@ -78,7 +79,7 @@ class PromptTemplate:
                 raise PromptError(f"The variable {name!r} is {state}.", file=f"{self.name}.md", key="variables")
         guards: dict[str, Callable[[str], str]] = {
             "trusted": _unchanged,
-            "source": neutralise_source,
+            "source": neutralise,
             "outside": neutralise,
         }
         safe = {name: _guarded(value, guards[declared[name]]) for name, value in variables.items()}
@@ -86,12 +87,6 @@ class PromptTemplate:
             return [(role, template.render(safe).strip()) for role, template in self.parts]
         except TemplateError as error:
             raise PromptError("The template cannot be rendered.", file=f"{self.name}.md") from error
-
-
-@lru_cache(maxsize=2048)
-def neutralise_source(text: str) -> str:
-    """The same for text of the knowledge base, which is the same in every turn; what people write is not kept."""
-    return neutralise(text)
 
 
 def _unchanged(text: str) -> str:

@@ -59,7 +59,7 @@ class StreamOptions(BaseModel):
 class ChatForm(BaseModel):
     """`POST /v1/chat/completions`. Other keys of OpenAI's API are taken and change nothing."""
 
-    model_config = ConfigDict(extra="ignore")
+    model_config = ConfigDict(extra="ignore", cache_strings="none")  # short texts would stay in a cache of the process
 
     model: str
     messages: list[SentMessage] = Field(min_length=1, max_length=MOST_MESSAGES)
@@ -80,7 +80,7 @@ class GivenSource(BaseModel):
 class JudgementForm(BaseModel):
     """`POST /v1/judgements`. `sources`: ids of ours, or texts; an empty list for a reply that cites nothing."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", cache_strings="none")  # short texts would stay in a cache of the process
 
     reply: str = Field(min_length=1, max_length=20_000)
     messages: list[SentMessage] = Field(min_length=1, max_length=MOST_MESSAGES)

@@ -9,8 +9,10 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import partial
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
+from pydantic_core import from_json
 from sqlalchemy import Connection, delete, insert, select, update
 
 from adapters.conversation.incoming import Incoming
@@ -97,6 +99,7 @@ class Decided:
 
 
 _REVIEW, _DECIDED = TypeAdapter(WaitingReply), TypeAdapter(Decided)
+_read = partial(from_json, cache_strings="none")  # short texts would stay in a cache of the process
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -192,8 +195,8 @@ class ReviewStore:
 
     def _opened(self, review_id: str, sealed: bytes) -> WaitingReply | None:
         try:
-            return _REVIEW.validate_json(self.secret.open(_PURPOSE, bytes.fromhex(review_id), sealed))
-        except (SealBroken, ValidationError):
+            return _REVIEW.validate_python(_read(self.secret.open(_PURPOSE, bytes.fromhex(review_id), sealed)))
+        except (SealBroken, ValueError):
             return None
 
     def seal_decided(self, decided: Decided) -> str:
@@ -205,6 +208,6 @@ class ReviewStore:
         """The inverse; None for a text that is not ours, or was made for another chat."""
         try:
             sealed = bytes.fromhex(incoming.text)
-            return _DECIDED.validate_json(self.secret.open("decided", incoming.identity.canonical(), sealed))
-        except (SealBroken, ValidationError, ValueError):
+            return _DECIDED.validate_python(_read(self.secret.open("decided", incoming.identity.canonical(), sealed)))
+        except (SealBroken, ValueError):
             return None

@@ -12,10 +12,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from engine.departures import NUMBER_WORDS, changes_treatment, foreign_quantities, quantities, turned_sentences
+from engine.departures import (
+    NUMBER_WORDS,
+    CitedText,
+    changes_treatment,
+    foreign_quantities,
+    quantities,
+    turned_sentences,
+)
 from engine.judges.claims import JudgePhrases, ReadReply, ReadSentence, SentencePurpose, content_count, read
 from engine.judges.protocol import ROLE_AND_TONE, SOURCE_FIDELITY, UNSUPPORTED_CLAIMS, Case
-from engine.judges.support import SourceIndex
+from engine.judges.support import SourceIndex, cited_text
 from engine.judges.tone import ToneHead
 from engine.language.text import fold, squash, words
 from engine.models.ledger import Ledger
@@ -55,17 +62,14 @@ class BuiltinSourceFidelity:
     async def judge(self, case: Case, ledger: Ledger) -> Verdict:
         """Compare every statement with the cited sources; books nothing in the ledger."""
         reading = read(case.draft.reply, self.phrases)
-        texts = [text for source in case.sources for text in (source.title, source.text, *source.summary)]
+        texts = [cited_text(source) for source in case.sources]
         objections = [*_departing(case, texts), *self._unsupported(reading, case, texts)]
         return _verdict(self.name, _unexcused(objections, reading, case), high_stakes=case.high_stakes)
 
-    def _unsupported(self, reading: ReadReply, case: Case, texts: list[str]) -> Iterator[Objection]:
+    def _unsupported(self, reading: ReadReply, case: Case, texts: list[CitedText]) -> Iterator[Objection]:
         index, doubtful = SourceIndex.of(case.sources), self.head.doubts(case.draft.reply)
-        known = [
-            *texts,
-            case.message,
-            *(f"{one.title} {one.year}" for source in case.sources for one in source.references),
-        ]
+        references = (f"{one.title} {one.year}" for source in case.sources for one in source.references)
+        known = [*texts, *(CitedText(text=one) for one in (case.message, *references))]
         for one in reading.claims:
             text = one.sentence.text
             if index.quotes(text):
@@ -162,20 +166,20 @@ def _says_little(one: ReadSentence) -> bool:
     return short and (one.sentence.item or SentencePurpose.QUESTION in one.purposes)
 
 
-def _departing(case: Case, texts: list[str]) -> Iterator[Objection]:
+def _departing(case: Case, texts: list[CitedText]) -> Iterator[Objection]:
     """Sentences of the source with their meaning turned round: no disclaimer permits them."""
     for sentence, turned in turned_sentences(case.draft.reply, texts):
         yield Objection(
             sentence=sentence if sentence in case.draft.reply else case.draft.reply,
             decision=Decision.REJECT,
             explanation=f"Your sentence {_short(sentence)} says the reverse of the source.",
-            evidence=(turned,) if any(turned in text for text in texts) else (),
+            evidence=(turned,) if any(turned in one.text for one in texts) else (),
         )
 
 
-def _foreign_figures(claim: str, texts: list[str]) -> tuple[str, ...]:
+def _foreign_figures(claim: str, texts: list[CitedText]) -> tuple[str, ...]:
     """The figures of a claim that the sources do not give, with a unit or without one."""
-    said = {word for text in texts for word in words(text)}
+    said = {word for one in texts for word in one.words}
     said |= {str(value) for word, value in NUMBER_WORDS.items() if word in said}
     said |= {word for one in quantities(claim) for word in words(one.text)}  # these are compared with their units
     plain = {word for word in words(claim) if word.isdigit() and word not in said}

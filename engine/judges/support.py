@@ -9,14 +9,17 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from functools import lru_cache
 
+from engine.departures import CitedText
 from engine.judges.sentences import split
 from engine.knowledge.source import Source
 from engine.language.text import STOP_WORDS, fold, squash, stem, words
+from engine.memo import kept_with
 
 _WIDEST = 3
+_NO_STEMS = frozenset[str]()
 _LIGHT = 0.3
 _ELSEWHERE = 0.35
 """What a word counts that stands in the source, but not in the best sentences."""
@@ -32,10 +35,10 @@ class Support:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class _Window:
-    """Up to three sentences that follow each other, and their stems with those of heading and title."""
+class _SourceLine:
+    """A sentence, and its stems with those of heading and title."""
 
-    texts: tuple[str, ...]
+    text: str
     stems: frozenset[str]
 
 
@@ -43,20 +46,20 @@ class _Window:
 class SourceIndex:
     """The cited sources of one draft, ready to be searched for support."""
 
-    windows: tuple[_Window, ...]
+    sources: tuple[tuple[_SourceLine, ...], ...]
     counts: Counter[str]
     total: int
     bare: str
 
     @classmethod
     def of(cls, sources: Iterable[Source]) -> SourceIndex:
-        """Take sources apart; each is indexed once, as they do not change while the program runs."""
-        parts = [_indexed(CachedSource(source)) for source in sources]
+        """Take sources apart, each once."""
+        parts = [_indexed(source) for source in sources]
         counts = Counter[str]()
         for part in parts:
             counts.update(part.counts)
         return cls(
-            windows=tuple(window for part in parts for window in part.windows),
+            sources=tuple(lines for part in parts for lines in part.sources),
             counts=counts,
             total=sum(part.total for part in parts),
             bare=" ".join(part.bare for part in parts),
@@ -74,15 +77,25 @@ class SourceIndex:
         total = sum(weights.values())
         if not total:
             return Support(coverage=1.0)
-        best = max(
-            self.windows, key=lambda window: sum(weights[one] for one in weights.keys() & window.stems), default=None
+        windows = self._windows(weights.keys())
+        here, evidence = max(
+            windows, key=lambda window: sum(weights[one] for one in window[0]), default=(_NO_STEMS, ())
         )
-        here = best.stems if best else frozenset[str]()
         covered = sum(
             weight * (1 if one in here else _ELSEWHERE if one in self.counts else 0) for one, weight in weights.items()
         )
         missing = tuple(one for one in stems if one not in self.counts and one not in light)
-        return Support(coverage=covered / total, evidence=best.texts if best else (), missing=missing)
+        return Support(coverage=covered / total, evidence=tuple(one.text for one in evidence), missing=missing)
+
+    def _windows(self, wanted: AbstractSet[str]) -> Iterator[tuple[AbstractSet[str], tuple[_SourceLine, ...]]]:
+        """Up to three sentences that follow each other, with what they have of the stems that are wanted."""
+        for lines in self.sources:
+            found = [wanted & line.stems for line in lines]
+            for start in range(len(lines)):
+                here: AbstractSet[str] = _NO_STEMS
+                for end, more in enumerate(found[start : start + _WIDEST], start + 1):
+                    here = here | more if more else here
+                    yield here, lines[start:end]
 
     def _rarity(self, stemmed: str) -> float:
         total = self.total + 1
@@ -90,26 +103,19 @@ class SourceIndex:
         return 0.4 + 0.6 * max(0.0, math.log(total / (often + 0.5)) / math.log(total / 0.5))
 
 
-@dataclass(frozen=True)
-class CachedSource:
-    """A source as the key of a cache."""
-
-    source: Source
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, CachedSource) and self.source.content_hash == other.source.content_hash
-
-    def __hash__(self) -> int:
-        return hash(self.source.content_hash)
+@kept_with
+def cited_text(source: Source) -> CitedText:
+    """All that a reply may take from a source."""
+    return CitedText(text="\n".join((source.title, *source.summary, "", source.text)))
 
 
-@lru_cache(maxsize=64)
-def _indexed(cached: CachedSource) -> SourceIndex:
-    source = cached.source
+@kept_with
+def _indexed(source: Source) -> SourceIndex:
     lines = list(_lines(source))
     counts = Counter(one for _, stems, _ in lines for one in stems)
+    whole = tuple(_SourceLine(text=text, stems=stems | context) for text, stems, context in lines)
     known = "\n".join((source.title, source.text, *source.summary))
-    return SourceIndex(windows=tuple(_windows(lines)), counts=counts, total=len(lines), bare=squash(known))
+    return SourceIndex(sources=(whole,), counts=counts, total=len(lines), bare=squash(known))
 
 
 def _lines(source: Source) -> Iterator[tuple[str, frozenset[str], frozenset[str]]]:
@@ -123,15 +129,6 @@ def _lines(source: Source) -> Iterator[tuple[str, frozenset[str], frozenset[str]
         yield sentence.text, stems, title | heading
     for line in source.summary:
         yield line, frozenset(_stems(line)), title
-
-
-def _windows(lines: list[tuple[str, frozenset[str], frozenset[str]]]) -> Iterator[_Window]:
-    for start in range(len(lines)):
-        for width in range(1, _WIDEST + 1):
-            run = lines[start : start + width]
-            if len(run) == width:
-                stems = frozenset().union(*(stems | context for _, stems, context in run))
-                yield _Window(texts=tuple(text for text, _, _ in run), stems=stems)
 
 
 def _stems(text: str) -> list[str]:

@@ -23,7 +23,7 @@ from engine.knowledge.source import Source, read_source
 from engine.knowledge.translations import FOLDER as TRANSLATIONS
 from engine.knowledge.translations import languages_of as translated_languages
 from engine.knowledge.translations import read_translated_dangers, read_translations, translated
-from engine.language.text import stems
+from engine.language.text import clean, stems
 from engine.types import Medium
 
 INDEX_CHARACTERS, INDEX_LEAST = 8000, 60
@@ -159,7 +159,8 @@ class KnowledgeBase:
     @cached_property
     def index(self) -> str:
         """Every source as one line: id, title, summary. Always in the agent's view, so summaries share its room."""
-        return "\n".join(map(self.index_line, self.sources.values()))
+        # Cleaned here, once, as every prompt would otherwise do it anew.
+        return clean("\n".join(map(self.index_line, self.sources.values())), limit=200_000).text
 
     def index_line(self, source: Source) -> str:
         """A source's line of the index, cut to its share of the room."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
-from functools import lru_cache
 
 from engine.language.text import fold, words
 
@@ -89,9 +88,8 @@ def _digits(found: str) -> str:
     return "".join(str(unicodedata.digit(one)) for one in found if one.isdecimal())
 
 
-@lru_cache(maxsize=2048)
 def known_links(text: str) -> frozenset[str]:
-    """The links of a text of the knowledge base, and the pages and the site above each."""
+    """The links of a source, and the pages and the site above each."""
     known = set()
     for link in links(text):
         parts = link.split("/")
@@ -99,7 +97,6 @@ def known_links(text: str) -> frozenset[str]:
     return frozenset(known)
 
 
-@lru_cache(maxsize=2048)
 def known_numbers(text: str) -> frozenset[str]:
-    """The digits of every number of a text of the knowledge base, of three digits and more."""
+    """The digits of every number of a source, of three digits and more."""
     return frozenset(numbers(text, 3))

@@ -89,7 +89,9 @@ def clean(raw: str, *, limit: int = 4000) -> CleanText:
 
 def _is_clean(text: str) -> bool:
     """Whether cleaning would surely change nothing, which is so of most texts and found in a tenth of the time."""
-    return _is_plain(text) and "  " not in text and "\n\n\n" not in text and text == text.strip()
+    if "  " in text or "\n\n\n" in text or text != text.strip():
+        return False
+    return _is_plain(text) or (_SUSPECT.search(text) is None and _normalised(text) == text)
 
 
 def _is_plain(text: str) -> bool:

@@ -7,6 +7,7 @@ from functools import cache
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
+from pydantic_core import from_json
 
 from engine.exceptions import ModelOutputError
 from engine.models.ledger import Ledger
@@ -89,10 +90,13 @@ def parse(text: str, output: type[T], name: str) -> T:
 
 def _validated(text: str, output: type[T]) -> tuple[T | None, ValidationError | None]:
     try:
-        return output.model_validate_json(text), None
+        # By itself pydantic keeps the short texts that it reads in a cache of the process.
+        return output.model_validate(from_json(text, cache_strings="none")), None
     except ValidationError as error:
         # Handed back, not chained: its message quotes what the model wrote.
         return None, error
+    except ValueError:
+        return None, None
 
 
 def _mismatch(name: str, error: ValidationError | None, output: type[BaseModel]) -> str:

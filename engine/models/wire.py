@@ -147,7 +147,7 @@ def read_answer(content: bytes, where: str) -> RawCompletion:
 
 def _completion(content: bytes, where: str) -> dict[str, Any]:
     try:
-        body = from_json(content)
+        body = from_json(content, cache_strings="none")  # in a cache of the process short texts would stay
     except ValueError:
         if not content.strip() or content.lstrip().startswith(b"{"):
             raise ModelOutputError("The language model's answer is cut off.") from None

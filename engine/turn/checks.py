@@ -9,14 +9,16 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 
-from engine.departures import false_quotations, foreign_quantities, turned_sentences
+from engine.departures import CitedText, false_quotations, foreign_quantities, turned_sentences
+from engine.judges.support import cited_text
 from engine.knowledge.base import KnowledgeBase
 from engine.knowledge.directives import DirectiveKind, brackets
+from engine.knowledge.source import Source
 from engine.language.human_claims import HumanClaims
 from engine.language.leads import LONG, callable_numbers, known_links, known_numbers, links
 from engine.language.text import clean, sentences, squash
+from engine.memo import kept_with
 from engine.types import Basis, Draft
 
 
@@ -89,21 +91,17 @@ def _directives(draft: Draft, context: CheckContext) -> Iterable[str]:
     if any(True for _ in brackets(draft.reply)):
         yield "The reply contains square brackets. Local rules of a source are never shown."
     said = squash(draft.reply)
-    for source in context.knowledge.pick(context.in_context):
-        for directive in source.directives:
-            if directive.kind not in (DirectiveKind.INTENT, DirectiveKind.DO_NOT, DirectiveKind.NOTE):
-                continue  # what to ask about first, and titles, are there to be named
-            note = _squashed(directive.value)
-            # An author may want the agent to say what the source says too: that is no secret.
-            if len(note.split()) >= 5 and note in said and note not in _squashed(source.text):
-                yield "The reply repeats a local rule of a source. These rules are for you alone."
-                return
+    if any(rule in said for source in context.knowledge.pick(context.in_context) for rule in _local_rules(source)):
+        yield "The reply repeats a local rule of a source. These rules are for you alone."
 
 
-@lru_cache(maxsize=2048)
-def _squashed(text: str) -> str:
-    """Text of the knowledge base, which is the same in every turn; what people write is not kept."""
-    return squash(text)
+@kept_with
+def _local_rules(source: Source) -> tuple[str, ...]:
+    """What a source says to the agent alone, squashed."""
+    kinds = (DirectiveKind.INTENT, DirectiveKind.DO_NOT, DirectiveKind.NOTE)  # the others are there to be named
+    notes, text = (squash(one.value) for one in source.directives if one.kind in kinds), squash(source.text)
+    # An author may want the agent to say what the source says too: that is no secret.
+    return tuple(one for one in notes if len(one.split()) >= 5 and one not in text)
 
 
 def _commands(draft: Draft, context: CheckContext) -> Iterable[str]:
@@ -125,15 +123,25 @@ def _hidden(draft: Draft, context: CheckContext) -> Iterable[str]:
 
 def _links(draft: Draft, context: CheckContext) -> Iterable[str]:
     sources = context.knowledge.sources.values()
-    if any(not any(found in known_links(source.text) for source in sources) for found in links(draft.reply)):
+    if any(not any(found in _links_of(source) for source in sources) for found in links(draft.reply)):
         yield "The reply contains a link or an address that is not in the knowledge base."
 
 
+@kept_with
+def _links_of(source: Source) -> frozenset[str]:
+    return known_links(source.text)
+
+
 def _numbers_to_call(draft: Draft, context: CheckContext) -> Iterable[str]:
-    cited = [known_numbers(source.text) for source in context.knowledge.pick(draft.citations)]
+    cited = [_numbers_of(source) for source in context.knowledge.pick(draft.citations)]
     known = frozenset[str]().union(*cited)
     if not all(_is_told(found, known) for found in callable_numbers(draft.reply)):
         yield "The reply contains a phone number that no cited source gives. Never state one from memory."
+
+
+@kept_with
+def _numbers_of(source: Source) -> frozenset[str]:
+    return known_numbers(source.text)
 
 
 def _is_told(number: str, known: frozenset[str]) -> bool:
@@ -142,26 +150,25 @@ def _is_told(number: str, known: frozenset[str]) -> bool:
 
 
 def _figures(draft: Draft, context: CheckContext) -> Iterable[str]:
-    foreign = foreign_quantities(draft.reply, _cited_texts(draft, context), context.told)
+    foreign = foreign_quantities(draft.reply, _cited(draft, context), context.told)
     if foreign:
         figures = ", ".join(dict.fromkeys(one.text for one in foreign))
         yield f"No cited source gives this figure: {figures}. Give it as the source does, or leave it out."
 
 
 def _turned(draft: Draft, context: CheckContext) -> Iterable[str]:
-    for _, source in turned_sentences(draft.reply, _cited_texts(draft, context)):
+    for _, source in turned_sentences(draft.reply, _cited(draft, context)):
         yield f"A sentence of the reply says the reverse of its source, which is: {source}"
 
 
 def _quotations(draft: Draft, context: CheckContext) -> Iterable[str]:
-    known = (*_cited_texts(draft, context), *context.told)
-    if draft.citations and any(True for _ in false_quotations(draft.reply, known)):
+    cited = _cited(draft, context)
+    if draft.citations and any(True for _ in false_quotations(draft.reply, cited, context.told)):
         yield "What stands in quotation marks is not in a cited source. Quote it word for word, or in no quotation marks."
 
 
-def _cited_texts(draft: Draft, context: CheckContext) -> tuple[str, ...]:
-    cited = context.knowledge.pick(draft.citations)
-    return tuple("\n".join((source.title, *source.summary, "", source.text)) for source in cited)
+def _cited(draft: Draft, context: CheckContext) -> tuple[CitedText, ...]:
+    return tuple(map(cited_text, context.knowledge.pick(draft.citations)))
 
 
 def _human(draft: Draft, context: CheckContext) -> Iterable[str]:

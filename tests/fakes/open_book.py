@@ -21,7 +21,7 @@ def told(file: Path) -> None:
     gc.unfreeze()
     gc.collect()
     with file.with_suffix(".part").open("wb") as lines:
-        for one in _living():
+        for one in living():
             if isinstance(one, str):
                 lines.write(one.encode(errors="surrogatepass") + b"\n")
             elif isinstance(one, bytes | bytearray):
@@ -34,7 +34,8 @@ def told(file: Path) -> None:
     file.with_suffix(".part").rename(file)
 
 
-def _living() -> Iterator[object]:
+def living() -> Iterator[object]:
+    """Every living object."""
     seen: set[int] = set()
     waiting = gc.get_objects()
     seen.update(map(id, waiting))

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from pydantic import SecretStr, ValidationError
 
 from adapters.api_adapter.adapter import ApiBot
-from adapters.api_adapter.forms import ApiFault, ChatForm, JudgementForm, asked_of, fault_of
+from adapters.api_adapter.forms import ApiFault, ChatForm, GivenSource, JudgementForm, asked_of, fault_of
 from adapters.api_adapter.settings import ApiSettings
 from adapters.conversation.daily_budget import DailyBudget
 from bots.compose import Application
@@ -289,3 +289,16 @@ def test_no_content_of_a_request_makes_reading_fail(content: bytes) -> None:
             assert fault_of(error).status == 400
         except ApiFault as fault:
             assert fault.message
+
+
+def test_a_request_stays_in_no_cache_of_the_process() -> None:
+    """The same short words, sent twice, are two texts, where pydantic by itself would keep the first."""
+    judgement = {"reply": "some words", "messages": said("more words"), "sources": [{"id": "a", "text": "own words"}]}
+    chat = {"model": "cafi", "messages": said("more words")}
+    one, other = (JudgementForm.model_validate_json(json.dumps(judgement)) for _ in range(2))
+    first, second = (ChatForm.model_validate_json(json.dumps(chat)) for _ in range(2))
+    assert one == other and one.reply is not other.reply
+    assert one.messages[0].text is not other.messages[0].text
+    assert isinstance(one.sources[0], GivenSource) and isinstance(other.sources[0], GivenSource)
+    assert one.sources[0].text is not other.sources[0].text
+    assert first.messages[0].text is not second.messages[0].text

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from engine.departures import false_quotations, foreign_quantities, turned_sentences
+from engine.departures import CitedText, false_quotations, foreign_quantities, turned_sentences
+from engine.judges.support import cited_text
 from engine.knowledge.base import KnowledgeBase
 from engine.models.scripted import ScriptedModel
 from engine.turn.engine import Engine
@@ -26,7 +27,7 @@ Call the clinic between 8:30 and 14:00. Sleep is often better after some months 
 
 Walking for half an hour daily can help. A good night has 8 hours.
 """
-TEXT = (DEPOT.partition("---\n")[2].partition("---\n")[2],)
+TEXT = (CitedText(text=DEPOT.partition("---\n")[2].partition("---\n")[2]),)
 FAITHFUL = [
     "About 20 % feel tired, mostly for two or three days. Four in five do not.",
     "The injection is given every 28 days, so about once a month.",
@@ -127,14 +128,16 @@ def test_without_a_source_only_doses_are_looked_at() -> None:
 )
 def test_a_negation_less_is_seen_in_each_language(source: str, turned: str) -> None:
     """A near copy without the source's "not" is found, whatever the language; a copy with it is not."""
-    assert list(turned_sentences(source, [source])) == []
-    assert [one for one, _ in turned_sentences(turned, [source])] == [turned]
+    assert list(turned_sentences(source, [CitedText(text=source)])) == []
+    assert [one for one, _ in turned_sentences(turned, [CitedText(text=source)])] == [turned]
 
 
 def test_a_myth_may_be_denied() -> None:
     """What a source names as a myth is no statement of it, so that its denial is no reversal."""
     myth = "## Myths\n\n- People with schizophrenia are dangerous to others.\n\n## Facts\n\nMost are calm."
-    assert list(turned_sentences("People with schizophrenia are not dangerous to others.", [myth])) == []
+    assert (
+        list(turned_sentences("People with schizophrenia are not dangerous to others.", [CitedText(text=myth)])) == []
+    )
 
 
 def test_nothing_in_the_shipped_sources_departs_from_itself() -> None:
@@ -142,7 +145,7 @@ def test_nothing_in_the_shipped_sources_departs_from_itself() -> None:
     root = Path(__file__).resolve().parents[2] / "knowledge_base"
     for folder in (root / "schizophrenia", root / "sleep"):
         for source in KnowledgeBase.load(folder).sources.values():
-            texts = ["\n".join((source.title, *source.summary, "", source.text))]
+            texts = [cited_text(source)]
             found = foreign_quantities(source.text, texts)
             assert (found, [*turned_sentences(source.text, texts)], [*false_quotations(source.text, texts)]) == (
                 (),

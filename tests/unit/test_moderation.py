@@ -170,6 +170,8 @@ async def test_a_review_comes_back_as_it_was_and_lies_sealed(tmp_path: Path, dat
     one = review()
     await store.put(one)
     assert await store.get(one.id) == one and await store.waiting() == [one]
+    (first,), (second,) = await store.waiting(), await store.waiting()
+    assert first.draft is not second.draft  # pydantic by itself would keep short texts in a cache of the process
     assert one.shown == "I was away.\n\nVoices are sounds."
     content = _on_disk(tmp_path)
     assert b"voices" not in content.lower() and b"Anna" not in content

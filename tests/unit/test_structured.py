@@ -122,3 +122,13 @@ def test_field_names_that_are_keywords_survive() -> None:
         format: str
 
     assert schema_of(Page)["required"] == ["title", "format"]
+
+
+def test_what_a_model_writes_stays_in_no_cache_of_the_process() -> None:
+    """The same short words, read twice, are two texts, where pydantic by itself would keep the first."""
+    text = '{"decision": "some words", "note": "more words"}'
+    first, second = parse(text, Verdict, "verdict"), parse(text, Verdict, "verdict")
+    assert (first.decision, first.note) == ("some words", "more words")
+    assert first.decision is not second.decision and first.note is not second.note
+    kept = Verdict.model_validate_json(text).decision
+    assert kept is Verdict.model_validate_json(text).decision  # else the test would prove nothing
