@@ -13,7 +13,7 @@ import statistics
 import sys
 import time
 
-from adapters.console_adapter.adapter import SITTER
+from adapters.console_adapter.sitter import SITTER
 from adapters.conversation.chat import Chat
 from adapters.conversation.incoming import Incoming
 from bots.compose import Application

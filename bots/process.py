@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import os
 import sys
@@ -17,9 +18,15 @@ SWITCH_SECONDS = 0.001
 def starting() -> None:
     """Leave the garbage collector off while everything is built: it would walk over half-built indexes in vain.
 
-    Commands that answer once and end leave it off; `settle` turns it on for those that stay.
+    Commands that answer once and end leave it off; `settle` turns it on for those that stay. At the end of the process, too,
+    Python would walk over all of that once more, whose memory goes with the process.
+
+    To be called before numpy is loaded: it starts a thread for each core, which wait busily for large products that are
+    never asked for. Whoever wants them sets the variable.
     """
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     gc.disable()
+    atexit.register(gc.freeze)
 
 
 def without_core_dumps() -> None:

@@ -9,20 +9,22 @@ import sys
 import threading
 from collections.abc import Callable
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
-from adapters.console_adapter.adapter import ConsoleChat, Terminal, erase_nothing
-from adapters.console_adapter.texts import load_console_texts
+from adapters.console_adapter.sitter import erase_nothing
 from adapters.conversation.chat import Chat
 from adapters.conversation.feedback_port import ReportPort
 from adapters.conversation.notices import Notices
 from adapters.conversation.pages import Pages
 from adapters.conversation.privacy import Platform, PrivacyFacts
-from adapters.conversation.protocol import PublishedProtocol
 from adapters.conversation.texts import load_languages
 from adapters.conversation.turns import Turns
 from bots.compose import Application
 from bots.process import settle
-from bots.protocol import published_protocol
+
+if TYPE_CHECKING:
+    from adapters.console_adapter.adapter import ConsoleChat, Terminal
+    from adapters.conversation.protocol import PublishedProtocol
 
 PROMPT = "\nyou> "
 
@@ -90,7 +92,11 @@ def terminal_chat(
 
 def console(application: Application, terminal: Terminal) -> ConsoleChat:
     """The chat of a terminal."""
-    from bots.reports import reports_beside  # storage with it, which one question at a command line does without
+    # Storage and the texts of a terminal with it, which one question at a command line does without.
+    from adapters.console_adapter.adapter import ConsoleChat
+    from adapters.console_adapter.texts import load_console_texts
+    from bots.protocol import published_protocol
+    from bots.reports import reports_beside
 
     settings, default = application.settings, application.engine.assistants[application.engine.default]
     protocol = published_protocol(

@@ -36,9 +36,9 @@ class Stakes:
     def load(cls, path: Path) -> Stakes:
         """Read the topics; raises ConfigurationError."""
         file = read_yaml(path, StakesFile)
-        patterns = {topic: _pattern(terms) for topic, terms in file.topics.items()}
-        sending, professionals = _pattern(file.sending).pattern, _pattern(file.professionals).pattern
-        return cls(patterns=patterns, pointing=re.compile(rf"{sending}.*{professionals}", re.S))
+        patterns = {topic: re.compile(_pattern(terms)) for topic, terms in file.topics.items()}
+        pointing = re.compile(f"{_pattern(file.sending)}.*{_pattern(file.professionals)}", re.S)
+        return cls(patterns=patterns, pointing=pointing)
 
     def risky(self, reply: str) -> tuple[str, ...]:
         """The sentences of a reply that touch a high-stakes topic and do not just send somebody on."""
@@ -54,9 +54,9 @@ class Stakes:
         return tuple(topic for topic, pattern in self.patterns.items() if pattern.search(folded))
 
 
-def _pattern(terms: tuple[str, ...]) -> re.Pattern[str]:
+def _pattern(terms: tuple[str, ...]) -> str:
     parts = [
         re.escape(fold(term).rstrip("*")).replace(r"\ ", r"\s+") + (r"\w*" if term.endswith("*") else "")
         for term in terms
     ]
-    return re.compile(rf"\b(?:{'|'.join(parts)})\b") if parts else re.compile(r"(?!)")
+    return rf"\b(?:{'|'.join(parts)})\b" if parts else r"(?!)"

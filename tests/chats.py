@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from adapters.console_adapter.adapter import SITTER
+from adapters.console_adapter.sitter import SITTER
 from adapters.conversation.chat import Chat
 from adapters.conversation.incoming import Incoming
 from adapters.conversation.outgoing import Outgoing

@@ -14,19 +14,16 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from adapters.console_adapter.explanation import why_lines
+from adapters.console_adapter.sitter import SITTER
 from adapters.console_adapter.texts import ConsoleLanguages, ConsoleTexts
 from adapters.conversation.chat import Chat
 from adapters.conversation.incoming import Incoming
 from adapters.conversation.outgoing import Button, Outgoing
-from adapters.conversation.receipt import Receipt
 from adapters.conversation.state import ChatState
 from adapters.conversation.texts import COMMANDS
 from adapters.conversation.topics import NAMING
-from adapters.storage.identity import ChatIdentity
 from engine import Turn
 
-SITTER = ChatIdentity(platform="console", chat="here")
-"""Whoever sits at the terminal."""
 _KNOWN = frozenset({*COMMANDS, *NAMING, "consent", "decline"})
 
 
@@ -40,11 +37,6 @@ class Terminal(Protocol):
     def write(self, text: str) -> None:
         """Show text."""
         ...
-
-
-async def erase_nothing(identity: ChatIdentity) -> Receipt:
-    """Nothing of the chat lies anywhere; only its state goes."""
-    return Receipt(chat=1)
 
 
 @dataclass(kw_only=True)

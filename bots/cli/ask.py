@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from adapters.console_adapter.adapter import SITTER
+from adapters.console_adapter.sitter import SITTER
 from adapters.conversation.incoming import Incoming
 from bots.compose import Application
 from bots.terminal import terminal_chat

@@ -80,6 +80,7 @@ class Guide:
     stakes: Stakes
     vectors: WordVectors | None = None
     _searches: dict[str, SectionSearch] = field(default_factory=dict, repr=False)
+    _graves: dict[tuple[str, str], frozenset[str]] = field(default_factory=dict, repr=False)
 
     @property
     def own_language(self) -> str:
@@ -117,7 +118,7 @@ class Guide:
             # Nobody reads what is said about patients to others, who writes of themselves.
             if not (own and Audience.SELF not in one.section.audience)
             and not _was_shown(one.source, one.section, shown)
-            and (one.share >= PLAINLY or self._grave_sections[one.source.id, one.section.id] <= named)
+            and (one.share >= PLAINLY or self._grave_section(one.source, one.section) <= named)
         )
         kind, service = self.kinds.of(message, earlier, language)
         return Understood(kind=kind, service=service, found=found, hits=fresh)
@@ -125,18 +126,21 @@ class Guide:
     def _grave(self, text: str) -> frozenset[str]:
         return GRAVE.intersection(self.stakes.topics(text))
 
-    @cached_property
-    def _grave_sections(self) -> Mapping[tuple[str, str], frozenset[str]]:
-        """The grave subjects of every section, by its title and heading and the question that offers it."""
-        return {
-            (source.id, section.id): self._grave(
-                f"{source.id.replace('_', ' ')}. {source.title}. {section.heading}. {self._asked(source, section)}"
-            )
-            for source, section in self.search(self.own_language).sections
-        }
+    def _grave_section(self, source: Source, section: Section) -> frozenset[str]:
+        """The grave subjects of a section, by its title and heading and the question that offers it, in its own words."""
+        key = source.id, section.id
+        if key not in self._graves:
+            source, section = self._originals[key]
+            asked = self.offer(source, section, self.own_language).question
+            named = f"{source.id.replace('_', ' ')}. {source.title}. {section.heading}. {asked}"
+            self._graves[key] = self._grave(named)
+        return self._graves[key]
 
-    def _asked(self, source: Source, section: Section) -> str:
-        return self.offer(source, section, self.own_language).question
+    @cached_property
+    def _originals(self) -> Mapping[tuple[str, str], tuple[Source, Section]]:
+        return {
+            (source.id, section.id): (source, section) for source, section in self.search(self.own_language).sections
+        }
 
     def likeness(self, message: str, language: str) -> float:
         """How like any section a message is by words; what is less like a question about the service is none."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import zip_longest
@@ -97,11 +97,11 @@ def stretches(body: str) -> Iterator[Stretch]:
 
 
 def section_faults(
-    heads: Mapping[str, SectionHead], body: str, *, path: Path, offset: int, key_lines: Mapping[str, int]
+    heads: Mapping[str, SectionHead], body: str, *, path: Path, offset: int, key_line: Callable[[str], int]
 ) -> list[KnowledgeBaseError]:
     """Where the front matter's sections and the headings do not agree; none where the front matter lists none.
 
-    `key_lines`: the line of each section in the front matter; `offset`: the number of lines above the body.
+    `key_line`: the line of a section in the front matter; `offset`: the number of lines above the body.
     """
     if not heads:
         return []
@@ -126,8 +126,8 @@ def section_faults(
                 say(f"The section {one.id!r} has no text.", line, "Take its id out of the heading and of the list.")
     for name in heads:
         if name not in seen:
-            say(f"There is no heading with {{#{name}}}.", key_lines.get(name, 1))
+            say(f"There is no heading with {{#{name}}}.", key_line(name))
     if not problems and seen != list(heads):
         wrong = next(name for name, here in zip(heads, seen, strict=True) if name != here)
-        say(f"The section {wrong!r} stands in another place than in the text.", key_lines.get(wrong, 1))
+        say(f"The section {wrong!r} stands in another place than in the text.", key_line(wrong))
     return problems

@@ -13,7 +13,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from engine.exceptions import KnowledgeBaseError
-from engine.files import line_of, lines_of, parse_yaml, read_text
+from engine.files import line_of, parse_yaml, read_text
 from engine.knowledge.dangers import Dangers, KnownDanger
 from engine.knowledge.directives import (
     Directive,
@@ -178,9 +178,12 @@ def assemble(
     `front` is the head's text, so that what is wrong between its sections and the body can name the line.
     """
     directives, problems = read_directives(path, body, offset=offset, foreign=foreign)
-    found = lines_of(front, [("sections", name) for name in head.sections]) if front and head.sections else []
-    key_lines = {name: line + 1 for name, line in zip(head.sections, found, strict=bool(found))}
-    problems += section_faults(head.sections, body, path=path, offset=offset, key_lines=key_lines)
+
+    def key_line(name: str) -> int:
+        # Looked up only where something is wrong: it costs as much again as reading the head.
+        return line_of(front, ("sections", name)) + 1 if front else 1
+
+    problems += section_faults(head.sections, body, path=path, offset=offset, key_line=key_line)
     named = [match[1] for match in danger_lines(body)]
     if not named and not without_brackets(body).strip():
         problems.append(KnowledgeBaseError("The source has no text.", file=path, line=offset + 1))

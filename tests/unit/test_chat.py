@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from adapters.console_adapter.adapter import SITTER
+from adapters.console_adapter.sitter import SITTER
 from adapters.conversation.chat import Chat
 from adapters.conversation.daily_budget import DailyBudget
 from adapters.conversation.incoming import Incoming

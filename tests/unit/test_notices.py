@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adapters.console_adapter.adapter import SITTER
+from adapters.console_adapter.sitter import SITTER
 from adapters.conversation.chat import Chat
 from adapters.conversation.incoming import Incoming
 from adapters.conversation.notices import MOST_ANSWERS, Notice, Notices

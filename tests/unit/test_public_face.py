@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -40,10 +41,23 @@ def test_the_reference_page_says_what_the_docstrings_say() -> None:
 
 
 def test_one_question_at_a_command_line_loads_no_database(tmp_path: Path) -> None:
-    """`cafi ask` answers without a library for storage, which it needs for nothing and which takes a fifth of its start."""
+    """`cafi ask` answers without a library for storage, which takes a fifth of a start, and without a terminal's chat."""
     code = (
         "import sys; from bots.cli import app; app(['ask', 'how can i sleep better'], standalone_mode=False);"
-        "print(sorted({'sqlalchemy', 'alembic', 'aiosqlite', 'psycopg'} & {one.split('.')[0] for one in sys.modules}))"
+        "stores = {'sqlalchemy', 'alembic', 'aiosqlite', 'psycopg'} & {one.split('.')[0] for one in sys.modules};"
+        "chats = {f'adapters.console_adapter.{one}' for one in ('adapter', 'texts', 'explanation')} & set(sys.modules);"
+        "print(sorted(stores | chats))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path)
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_numpy_starts_no_threads_that_wait_busily() -> None:
+    """The commands say how many threads numpy may have before it is loaded, and leave it to whoever has said so already."""
+    code = "import os, sys, bots.cli; print('numpy' in sys.modules, os.environ['OPENBLAS_NUM_THREADS'])"
+    bare = {name: value for name, value in os.environ.items() if name != "OPENBLAS_NUM_THREADS"}
+    for given, wanted in (({}, "1"), ({"OPENBLAS_NUM_THREADS": "2"}, "2")):
+        ran = subprocess.run(
+            [sys.executable, "-c", code], cwd=ROOT, env=bare | given, capture_output=True, text=True, check=True
+        )
+        assert ran.stdout.split() == ["False", wanted]
