@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -21,6 +22,7 @@ from engine.language.text import sentences
 from engine.types import Kind
 
 DANGERS_FILE = "dangers.yaml"
+_IN_BRACKETS = re.compile(r"\s*\([^()]*[.!?]\)$")
 
 # Square brackets would be read as directives of the source that includes the entry.
 Plain = Annotated[str, Field(pattern=r"^[^\[\]\n]*\w[^\[\]\n]*$")]
@@ -46,7 +48,8 @@ class UsualFor(StrEnum):
 class DangerEntry(BaseModel):
     """One danger as its author writes it. Each sign is enough by itself; `do` begins with the action.
 
-    `usual_for`: the kind of danger that it is told for where no entry was named.
+    `usual_for`: the kind of danger that it is told for where no entry was named. `to_helpers`: its steps are for whoever is
+    with the person, who could take them wrongly ("stay near").
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -59,6 +62,7 @@ class DangerEntry(BaseModel):
     say: Plain
     authority: Reference
     usual_for: UsualFor | None = None
+    to_helpers: bool = False
 
 
 class LeadWords(BaseModel):
@@ -118,12 +122,13 @@ class KnownDanger:
 class FirstAid:
     """What to do about a danger below the words that name help. `now`: help is needed at once, else the same day.
 
-    `say`: what to say to those who help, with the words that lead to it.
+    `say`: what to say to those who help, with the words that lead to it. `to_helpers`: not for the person in danger.
     """
 
     do: tuple[str, ...]
     say: str
     now: bool
+    to_helpers: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -162,9 +167,17 @@ class Dangers:
             return None
         if not known.of and any(one.of for one in self.entries.values()):
             return None
-        call = self.words.call
-        do = tuple(one for one in known.entry.do if not (call and one.startswith(call) and len(sentences(one)) == 1))
-        return FirstAid(do=do, say=f"{self.words.say} “{known.entry.say}”", now=known.emergency)
+        do = tuple(one for one in known.entry.do if not (known.emergency and self._only_calls(one)))
+        # A whole sentence in brackets is what somebody else in this danger says.
+        say = _IN_BRACKETS.sub("", known.entry.say)
+        return FirstAid(do=do, say=f"{self.words.say} “{say}”", now=known.emergency, to_helpers=known.entry.to_helpers)
+
+    def _only_calls(self, step: str) -> bool:
+        """Whether a step says nothing but to call for help, or when to."""
+        first, *rest = sentences(step)
+        told = rest if first.endswith("?") else [first, *rest]
+        call = "" if self.words is None else self.words.call
+        return bool(call) and len(told) == 1 and told[0].startswith(call)
 
     def pick(self, ids: Iterable[str]) -> tuple[KnownDanger, ...]:
         """The dangers of those ids that exist, in the order given, each once."""

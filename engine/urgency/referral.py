@@ -35,6 +35,7 @@ _PUT_IN: Mapping[str, frozenset[str]] = {
     "or_line": frozenset({"line"}),
     "first_person": frozenset({"call", "opening"}),
     "third_person": frozenset({"call", "opening"}),
+    "today": frozenset({"emergency"}),
     **dict.fromkeys(("repeat", "near", "concern", "declined", "safe_noted"), frozenset({"contacts"})),
     "line": frozenset({"title", "reach"}),
     "send": frozenset({"word"}),
@@ -216,13 +217,18 @@ class Referral:
         follows. Nobody is named twice. Whom families turn to by day is left out, unless the worry is about somebody else;
         whoever only listens, where a body is in danger. `wanted`: the contacts were asked for, so that nothing was told and all
         of them follow. `aid`: what to do. What can wait until the day's end is said only where a body is in danger."""
-        call = self._own.call_about if third_person else self._own.call
         medical = kind is Kind.MEDICAL and not wanted
+        own = self._for_a_body if medical else self._own
+        call = own.call_about if third_person else own.call
         line = self.contacts.doctor if medical else self.contacts.line
         called = call.format(emergency=self.contacts.emergency.number, or_line=self._or(line))
         opening = "" if wanted else self.texts.opening_about if third_person else self.texts.openings[kind]
-        if aid is not None and (aid.now or medical):
-            called = called if aid.now else self.texts.today
+        if aid is not None and (aid.now or medical) and (third_person or not aid.to_helpers):
+            called = (
+                called
+                if aid.now
+                else self.texts.today.format(emergency=own.emergency or self._named(self.contacts.emergency))
+            )
             said = self._aided(aid, opening, called, third_person=third_person)
         else:
             text = self.texts.third_person if third_person else self.texts.first_person
@@ -314,6 +320,12 @@ class Referral:
     def _own(self) -> OwnTexts:
         ours = OwnTexts(call=self.texts.call, call_about=self.texts.call_about)
         return self.texts.own.get(self.contacts.country, ours)
+
+    @property
+    def _for_a_body(self) -> OwnTexts:
+        """What a country says in words of its own is of lines for the mind; where the country is not known, of all numbers."""
+        anywhere = self.contacts.country == ANYWHERE
+        return self._own if anywhere else OwnTexts(call=self.texts.call, call_about=self.texts.call_about)
 
     def _or(self, line: Contact | None) -> str:
         return "" if line is None else self.texts.or_line.format(line=self._named(line))

@@ -83,7 +83,8 @@ async def test_a_body_that_needs_help_today_is_not_sent_to_the_emergency_number(
     """One danger has one threshold: what is to be seen the same day is called so; where no body is told of, help is now."""
     turn = await said(engine_that_hears(tmp_path / "one", level="urgent", kind="medical", entry="sugar"))
     first, _, do, *_ = turn.reply.text.split("\n")
-    assert first.endswith("Please get help today, also at night or at the weekend.") and do == "- Call your doctor."
+    assert "Please get help today, also at night or at the weekend; in an emergency call 112, 911" in first
+    assert do == "- Call your doctor." and turn.reply.text.count("112") == 1
     turn = await said(engine_that_hears(tmp_path / "two", level="urgent", kind="dying", entry="sugar"))
     assert turn.reply.text == REFERRALS.choose(None, "en").full(kind=Kind.DYING)
 
@@ -93,6 +94,37 @@ async def test_whoever_takes_a_fear_for_the_truth_is_not_told_an_illness(tmp_pat
     heard = {"level": "urgent", "kind": "fear", "entry": "fit", "delusional_framing": True}
     turn = await said(engine_that_hears(tmp_path / "kb", **heard))
     assert "psychosis" not in turn.reply.text and "- Hold nobody down." in turn.reply.text
+
+
+async def test_steps_for_helpers_are_not_shown_to_the_person_in_danger(tmp_path: Path) -> None:
+    """What says to stay near could be taken wrongly by whoever is confused: it is told only about somebody else."""
+    table = TABLE.replace("how_fast: emergency", "how_fast: emergency\n    to_helpers: true")
+    heard = {"level": "urgent", "kind": "medical", "entry": "fit"}
+    of_self = await said(engine_that_hears(tmp_path / "one", table, **heard))
+    of_another = await said(engine_that_hears(tmp_path / "two", table, **heard, another=True))
+    assert of_self.reply.text == REFERRALS.choose(None, "en").full(kind=Kind.MEDICAL)
+    assert "- Hold nobody down." in of_another.reply.text
+
+
+def test_a_step_that_only_says_when_to_call_is_left_out_and_so_is_what_others_say() -> None:
+    """Below "call now" no condition for calling weakens it; what somebody else in this danger says stands in brackets."""
+    dangers = KnowledgeBase.load(SHIPPED[0]).dangers
+    overdose, others = dangers.first_aid("overdose"), dangers.first_aid("danger_to_others")
+    assert overdose is not None and others is not None
+    assert not any(one.startswith(("Cannot be woken", "Many tablets")) for one in overdose.do)
+    assert any("press hard on the chest" in one for one in overdose.do)
+    assert "For yourself" in dangers.entries["danger_to_others"].entry.say and "For yourself" not in others.say
+    white_cells = dangers.first_aid("low_white_cells")
+    assert white_cells is not None and any("Very ill" in one for one in white_cells.do)
+
+
+@pytest.mark.parametrize("language", sorted(BARE))
+def test_for_a_body_the_emergency_number_leads_in_every_country(language: str) -> None:
+    """Where a body is in danger, 911 is named in the United States and 999 in the United Kingdom, and no line for the mind."""
+    us = REFERRALS.choose("us", language).full(kind=Kind.MEDICAL).split("\n")[0]
+    uk = REFERRALS.choose("uk", language).full(kind=Kind.MEDICAL).split("\n")[0]
+    assert "911" in us and "988" not in us
+    assert "999" in uk and "Lifeline" not in uk
 
 
 async def test_a_yes_to_the_check_question_gets_what_to_do_too(tmp_path: Path) -> None:
@@ -151,12 +183,12 @@ def test_each_shipped_danger_fits_into_the_referral(folder: Path, language: str)
     plain = referral.full(kind=Kind.MEDICAL).split("\n")
     for name in dangers.pressing:
         aid, entry = dangers.first_aid(name), dangers.entries[name].entry
-        assert aid is not None and set(aid.do) <= set(entry.do) and len(entry.do) - len(aid.do) <= 1
-        text = referral.full(kind=Kind.MEDICAL, aid=aid)
+        assert aid is not None and set(aid.do) <= set(entry.do) and len(entry.do) - len(aid.do) <= 2
+        text = referral.full(kind=Kind.MEDICAL, aid=aid, third_person=aid.to_helpers)
         lines = text.split("\n")
         assert len(set(lines)) == len(lines) and f"- {BARE[language]}" not in lines and referral.is_one(text)
-        assert ("112" in lines[0]) is aid.now and (referral.texts.today in lines[0]) is not aid.now
-        assert set(plain[1:]) <= set(lines) and f"“{entry.say}”" in text
+        assert "112" in lines[0] and (referral.texts.today.partition("{")[0] in lines[0]) is not aid.now
+        assert set(plain[1:]) <= set(lines) and aid.say in lines and f"“{entry.say}"[:40] in text
         assert len(text) < 1_900, name
         silent = referral.full(kind=Kind.MEDICAL, aid=replace(aid, say=""))
         assert entry.say not in silent and referral.is_one(silent)
