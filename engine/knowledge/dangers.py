@@ -12,7 +12,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from engine.exceptions import KnowledgeBaseError
 from engine.files import lines_of, parse_yaml, read_text
@@ -49,7 +49,8 @@ class DangerEntry(BaseModel):
     """One danger as its author writes it. Each sign is enough by itself; `do` begins with the action.
 
     `usual_for`: the kind of danger that it is told for where no entry was named. `to_helpers`: its steps are for whoever is
-    with the person, who could take them wrongly ("stay near").
+    with the person, who could take them wrongly ("stay near"). `first`: the numbers of the steps that are told below "call
+    now", from 1; None for all: a step for a lighter case would weaken it, and one that prevents would reproach.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -63,6 +64,13 @@ class DangerEntry(BaseModel):
     authority: Reference
     usual_for: UsualFor | None = None
     to_helpers: bool = False
+    first: tuple[Annotated[int, Field(ge=1)], ...] | None = None
+
+    @model_validator(mode="after")
+    def _numbered(self) -> DangerEntry:
+        if any(one > len(self.do) for one in self.first or ()):
+            raise ValueError(f"there are {len(self.do)} steps in 'do', and 'first' names another")
+        return self
 
 
 class LeadWords(BaseModel):
@@ -167,7 +175,9 @@ class Dangers:
             return None
         if not known.of and any(one.of for one in self.entries.values()):
             return None
-        do = tuple(one for one in known.entry.do if not (known.emergency and self._only_calls(one)))
+        numbers = known.entry.first
+        steps = [one for at, one in enumerate(known.entry.do, 1) if numbers is None or at in numbers]
+        do = tuple(one for one in steps if not (known.emergency and self._only_calls(one)))
         # A whole sentence in brackets is what somebody else in this danger says.
         say = _IN_BRACKETS.sub("", known.entry.say)
         return FirstAid(do=do, say=f"{self.words.say} “{say}”", now=known.emergency, to_helpers=known.entry.to_helpers)

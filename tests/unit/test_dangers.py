@@ -125,6 +125,7 @@ def test_nobody_is_asked_before_a_danger_is_told(tmp_path: Path) -> None:
         ("year: 2024}\n  - id: sugar", "year: soon}\n  - id: sugar", 9, "Input should be a valid integer"),
         ("great thirst", "'great [more in: causes] thirst'", 13, "String should match pattern"),
         ("    do: [Call your doctor.]\n", "", 10, "The key is missing."),
+        ("how_fast: same_day", "how_fast: same_day\n    first: [2]", 10, "Value error, there are 1 steps in 'do'"),
         ("id: sugar", "id: fit", 10, "The danger 'fit' stands in line 3 already."),
         ("dangers:", "dangers: [", 3, "Not valid YAML."),
     ],

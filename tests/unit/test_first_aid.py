@@ -107,12 +107,16 @@ async def test_steps_for_helpers_are_not_shown_to_the_person_in_danger(tmp_path:
 
 
 def test_a_step_that_only_says_when_to_call_is_left_out_and_so_is_what_others_say() -> None:
-    """Below "call now" no condition for calling weakens it; what somebody else in this danger says stands in brackets."""
+    """Nothing weakens the call for help: no condition, no lighter case; what somebody else would say is left out, too."""
     dangers = KnowledgeBase.load(SHIPPED[0]).dangers
     overdose, others = dangers.first_aid("overdose"), dangers.first_aid("danger_to_others")
     assert overdose is not None and others is not None
-    assert not any(one.startswith(("Cannot be woken", "Many tablets")) for one in overdose.do)
-    assert any("press hard on the chest" in one for one in overdose.do)
+    assert [one.partition(".")[0] for one in overdose.do] == [
+        "Do not make the person vomit",
+        "Keep the packs for the helpers",
+    ]
+    suicide = dangers.first_aid("suicide_risk_of_another")
+    assert suicide is not None and any("Press on a wound" in one for one in suicide.do)
     assert "For yourself" in dangers.entries["danger_to_others"].entry.say and "For yourself" not in others.say
     white_cells = dangers.first_aid("low_white_cells")
     assert white_cells is not None and any("Very ill" in one for one in white_cells.do)
@@ -183,7 +187,7 @@ def test_each_shipped_danger_fits_into_the_referral(folder: Path, language: str)
     plain = referral.full(kind=Kind.MEDICAL).split("\n")
     for name in dangers.pressing:
         aid, entry = dangers.first_aid(name), dangers.entries[name].entry
-        assert aid is not None and set(aid.do) <= set(entry.do) and len(entry.do) - len(aid.do) <= 2
+        assert aid is not None and set(aid.do) <= set(entry.do) and (aid.do or len(entry.do) <= 2)
         text = referral.full(kind=Kind.MEDICAL, aid=aid, third_person=aid.to_helpers)
         lines = text.split("\n")
         assert len(set(lines)) == len(lines) and f"- {BARE[language]}" not in lines and referral.is_one(text)
