@@ -103,13 +103,15 @@ class WebhookSink(AbstractAsyncContextManager["WebhookSink"]):
                 await asyncio.sleep(self._waits.between)
 
     async def deliver(self, client: httpx.AsyncClient) -> None:
-        """Deliver everything that waits now; ends when the outbox is empty; raises StorageError."""
-        while (batch := await self.database.run(self._next)) is not None:
+        """Deliver everything that waits now, and nothing that comes meanwhile; raises StorageError."""
+        last = await self.database.run(lambda connection: connection.execute(select(func.max(outbox.c.id))).scalar())
+        while last is not None and (batch := await self.database.run(partial(self._next, last=last))) is not None:
             await self._send(client, batch)
             await self.database.run(partial(_take_out, ids=batch.ids))
 
-    def _next(self, connection: Connection) -> _Batch | None:
-        rows = connection.execute(select(outbox).order_by(outbox.c.id).limit(BATCH)).all()
+    def _next(self, connection: Connection, last: int) -> _Batch | None:
+        waiting = select(outbox).where(outbox.c.id <= last).order_by(outbox.c.id).limit(BATCH)
+        rows = connection.execute(waiting).all()
         if not rows:
             return None
         events = [json.loads(row.event) for row in rows]
