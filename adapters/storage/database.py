@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import random
 import sqlite3
 import time
 from collections import deque
@@ -39,6 +40,10 @@ CLOCKS_APART = 60.0
 """Seconds between our clock and the server's, beyond which an operator is told."""
 _TOGETHER = 64
 """How many transactions are committed as one when they arrive together: each alone would wait for the disk."""
+_ATTEMPTS = 4
+"""How often a transaction is begun that the server takes back, as another one had the way."""
+_PAUSE_SECONDS = 0.02
+"""At most so long, times the attempts before, it waits until then."""
 _log = logging.getLogger("cafi.storage")
 
 
@@ -95,7 +100,7 @@ class Database:
         except (SQLAlchemyError, sqlite3.Error) as error:
             raise self.translated(error) from error
 
-    def _transaction(self, work: Callable[[Connection], T], *, again: bool = True) -> T:
+    def _transaction(self, work: Callable[[Connection], T], *, attempt: int = 1) -> T:
         done = False
         try:
             with self.engine.begin() as connection:
@@ -105,9 +110,11 @@ class Database:
             return found
         except DBAPIError as error:
             # After the work nobody knows whether the server has committed it; before that nothing of it is there.
-            if done or not again or self.sqlite or not begins_again(error):
+            if done or attempt == _ATTEMPTS or self.sqlite or not begins_again(error):
                 raise
-        return self._transaction(work, again=False)
+        # Of two that were in each other's way the one that begins anew at once may meet the other again.
+        time.sleep(random.uniform(0, _PAUSE_SECONDS * attempt))
+        return self._transaction(work, attempt=attempt + 1)
 
     def _work_off(self) -> None:
         """What has come meanwhile, in one transaction; where something in it fails, each alone."""

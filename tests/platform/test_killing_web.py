@@ -101,9 +101,11 @@ async def test_killed_in_mid_conversation_the_page_loses_nothing_it_has_taken(tm
         await served(address)
         async with people_at(address) as people:
             for _ in range(KILLS):
+                taken = {id(person): len(person.sent) for person in people}
                 async with asyncio.TaskGroup() as beside:
                     for person in people:
                         beside.create_task(write(person, 3))
+                    await until(lambda taken=taken: all(len(person.sent) > taken[id(person)] for person in people))
                     await asyncio.sleep(dice.uniform(0.1, 0.6))
                     assert await cafi.end(signal.SIGKILL) == -signal.SIGKILL
                 assert QUESTION.encode() not in on_disk(tmp_path)
