@@ -28,6 +28,9 @@ PLAIN = 0.6
 STAYING = 7.5
 """So many times likelier another language must be before a short message leaves that of the ones before; chosen with 385
 short messages of authors in view, of which it keeps 0.97 in a conversation's language and finds 0.70 of those that leave it."""
+LEANING = 2.0
+"""A first message of two or three words is of another language than the usual one only where that is so many times likelier: of 94
+such messages by authors 0.89 are read rightly where their language is the usual one (0.84 without), 0.85 where English is (0.84)."""
 SHORTEST = 2
 """A single word is taken for one of the language before it; as the first, for that of a greeting, or of the usual one."""
 OURS = frozenset({"en", "de", "es", "fr", "nb"})
@@ -68,8 +71,7 @@ class LanguageDetector:
         chances = _chances(message[:LONGEST], OURS | {expected})
         if _plainly_english(said):
             chances["en"] *= STAYING
-        if before is not None:
-            chances[before] *= STAYING
+        chances[expected] *= LEANING if before is None else STAYING
         return max(chances, key=lambda code: (chances[code], code == expected))
 
 
