@@ -91,7 +91,7 @@ def missing_in(running: Application, language: str) -> Iterator[Finding]:
     folder = running.settings.config_folder
     for path in sorted((*folder.rglob("en.yaml"), *folder.rglob("en.md"))):
         there = path.with_stem(language)
-        if path.parent.name not in {"crisis", "synonyms"} and not there.is_file():
+        if path.parent.name not in {"crisis"} and not there.is_file():
             yield _lacking(there, f"There are no sentences in {language!r}.", f"Translate {path.name} beside it.")
     for name in running.settings.assistants:
         settings = running.assistant_settings(name)
@@ -208,7 +208,7 @@ def _files(running: Application) -> Iterator[Finding]:
     yield from _tried(lambda: running.prices)
     yield from _tried(lambda: load_moderation_texts(folder / "discord_moderation"))
     yield from _tried(lambda: running.lint_limits)
-    yield from _tried(lambda: running.synonyms)
+    yield from _tried(lambda: running.elsewhere)
     yield from _tried(lambda: running.phrases)
     yield from _tried(lambda: running.human_claims)
     yield from _tried(lambda: running.urgency_floor)

@@ -45,7 +45,6 @@ from engine import (
     Floor,
     Guide,
     GuideTexts,
-    Hit,
     HumanClaims,
     Judge,
     JudgePhrases,
@@ -59,15 +58,13 @@ from engine import (
     QuotingAgent,
     Referrals,
     Reflections,
-    Retriever,
     RuleBook,
-    Search,
     SearchCompleteness,
+    SectionSearch,
     Service,
     SignOff,
     Stakes,
     Strict,
-    Synonyms,
     Team,
     Texts,
     Tier,
@@ -75,6 +72,7 @@ from engine import (
     UrgencyClassifier,
     WordRelevance,
     WordVectors,
+    load_elsewhere,
     load_referrals,
     load_vectors,
     one_turn,
@@ -123,25 +121,6 @@ class BuiltOnce(Mapping[str, Assistant]):
 
     def __len__(self) -> int:
         return len(self.names)
-
-
-@dataclass(frozen=True, kw_only=True)
-class SearchOnDemand(Retriever):
-    """The search over sources, built with the first question: an answer without a model needs none."""
-
-    build: Callable[[], Search]
-
-    @cached_property
-    def _search(self) -> Search:
-        return self.build()
-
-    def built(self) -> Search:
-        """The search itself."""
-        return self._search
-
-    def search(self, question: str, top: int = 3) -> tuple[Hit, ...]:
-        """At most `top` hits, best first."""
-        return self._search.search(question, top)
 
 
 @dataclass(kw_only=True)
@@ -302,22 +281,18 @@ class Application(Parts):
         return load_referrals(self.settings.config_folder / "crisis", crisis.country, crisis.language)
 
     @cached_property
-    def synonyms(self) -> Synonyms:
-        """What lay words mean, for every knowledge base."""
-        return Synonyms.load(self.settings.config_folder / "synonyms" / "en.yaml")
-
-    @cached_property
     def vectors(self) -> WordVectors:
         """What English words mean, for every English knowledge base."""
-        folder = self.settings.config_folder / "vectors"
-        return load_vectors(folder / "en.npz", folder / "en_elsewhere.txt")
+        return load_vectors(self.settings.config_folder / "vectors" / "en.npz")
 
-    def search(self, knowledge: KnowledgeBase) -> Search:
-        """The search over a knowledge base."""
-        english = knowledge.manifest.language.casefold().startswith("en")
-        if not english:
-            return Search.build(knowledge)
-        return Search.build(knowledge, synonyms=self.synonyms, vectors=self.vectors)
+    @cached_property
+    def elsewhere(self) -> dict[str, tuple[str, ...]]:
+        """Lines about other subjects, by language."""
+        return load_elsewhere(self.settings.config_folder / "elsewhere")
+
+    def search(self, knowledge: KnowledgeBase) -> SectionSearch:
+        """The search over a knowledge base in its own language."""
+        return self.guide(knowledge).search(knowledge.language)
 
     @cached_property
     def stakes(self) -> Stakes:
@@ -465,9 +440,8 @@ class Application(Parts):
         settings = settings.spoken(language)
         rules = RuleBook.load(self.settings.config_folder / "rules", settings.rules)
         texts = Texts.load(self.settings.config_folder / "texts" / f"{language}.yaml")
-        on_demand = SearchOnDemand(build=partial(self.search, knowledge))
-        search: Retriever = on_demand if knowledge is original else guide.search(language)
-        ranking = PassageRanking(search=on_demand.built)
+        search = guide.search(knowledge.language)
+        ranking = PassageRanking(search=search)
         builtin = self._builtin_team(knowledge, guide, settings, texts)
         phrases = PhraseNeed(texts=texts)
         reflections = Reflections(
@@ -476,7 +450,7 @@ class Application(Parts):
         teams: tuple[Team, ...] = (replace(builtin, reflections=reflections),)
         if self.chat_model is not None:
             if knowledge is original:
-                on_demand.built()  # with a model every first message needs it, and nobody is to wait for that
+                _ = search.centroids  # with a model every first message needs them, and nobody is to wait for that
             llm = self._llm_team(self.chat_model, settings, knowledge, ranking, rules, texts)
             asking = self._llm_reflections(self.chat_model, settings, ranking, phrases)
             teams = (replace(llm, reflections=asking), *teams)
@@ -520,6 +494,7 @@ class Application(Parts):
             texts=self.guide_texts,
             stakes=self.stakes,
             vectors=self.vectors if english else None,
+            elsewhere=self.elsewhere,
         )
 
     def _builtin_judges(self) -> dict[str, Judge]:

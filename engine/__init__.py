@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from engine.agent.builtin import QuotingAgent
     from engine.agent.guide import Guide
     from engine.agent.kinds import HEADS as KIND_HEADS
+    from engine.agent.kinds import KINDS as MESSAGE_KINDS
     from engine.agent.kinds import MessageKind, MessageKinds
     from engine.agent.llm import AGENT_GIVEN, LlmAgent
     from engine.agent.passages import PassageRanking
@@ -90,15 +91,15 @@ if TYPE_CHECKING:
     from engine.language.centroids import Centroids, LabelledText
     from engine.language.detection import LanguageDetector
     from engine.language.detection import identifier as language_identifier
+    from engine.language.elsewhere import load_elsewhere
     from engine.language.features import Features
     from engine.language.heads import FORMAT, Description, Head, LinearHeads
     from engine.language.human_claims import HumanClaims
     from engine.language.letters import words as head_words
+    from engine.language.ordinary import ordinary_words
     from engine.language.phrases import Floor
-    from engine.language.spelling import ordinary_words
-    from engine.language.synonyms import Synonyms
     from engine.language.text import STOP_WORDS, clean, fold, grade, sentences, squash, stem, stems, words
-    from engine.language.vectors import Floats, WordVectors, load_vectors, subject_lines, write_vectors
+    from engine.language.vectors import Floats, WordVectors, load_vectors, write_vectors
     from engine.memo import one_turn
     from engine.models.account import Account
     from engine.models.breaker import Breaker, BreakerState
@@ -126,10 +127,7 @@ if TYPE_CHECKING:
     )
     from engine.reflection.protocol import Reflections
     from engine.retrieval.embedding import EmbeddedSources, Embedder
-    from engine.retrieval.fusion import EVIDENCE_NAMES
     from engine.retrieval.protocol import Hit, Retriever
-    from engine.retrieval.scorer import Component
-    from engine.retrieval.search import Explanation, PartExplanation, Search
     from engine.retrieval.sections import EVIDENCE as SECTION_EVIDENCE
     from engine.retrieval.sections import SectionHit, SectionSearch, SectionsFound
     from engine.retrieval.sections import evidence_of_fit as section_confidence
@@ -228,12 +226,12 @@ __all__ = [
     "COMPLETENESS_GIVEN",
     "DANGERS_FILE",
     "DOUBTFUL",
-    "EVIDENCE_NAMES",
     "FORMAT",
     "HEADS",
     "JUDGE_GIVEN",
     "KIND_HEADS",
     "MEDIA_LIST",
+    "MESSAGE_KINDS",
     "NEED_GIVEN",
     "REFINER_GIVEN",
     "RELEVANCE_GIVEN",
@@ -272,7 +270,6 @@ __all__ = [
     "Centroids",
     "ChatModel",
     "Completion",
-    "Component",
     "ConfigurationError",
     "Conversation",
     "CountryContacts",
@@ -293,7 +290,6 @@ __all__ = [
     "Endpoints",
     "Engine",
     "EventRefused",
-    "Explanation",
     "FastLayer",
     "Features",
     "Filter",
@@ -348,7 +344,6 @@ __all__ = [
     "OpenAIEmbedder",
     "OpenAIModel",
     "Outcome",
-    "PartExplanation",
     "Passage",
     "PassageRanking",
     "PhraseNeed",
@@ -375,7 +370,6 @@ __all__ = [
     "ScriptedAnswer",
     "ScriptedModel",
     "SealBroken",
-    "Search",
     "SearchCompleteness",
     "Section",
     "SectionHit",
@@ -401,7 +395,6 @@ __all__ = [
     "StorageUnavailable",
     "Stretch",
     "Strict",
-    "Synonyms",
     "Team",
     "Texts",
     "Tier",
@@ -441,6 +434,7 @@ __all__ = [
     "language_identifier",
     "lay_question_faults",
     "line_of",
+    "load_elsewhere",
     "load_referrals",
     "load_vectors",
     "measured",
@@ -480,7 +474,6 @@ __all__ = [
     "step",
     "strange_words",
     "stretches",
-    "subject_lines",
     "texts_of",
     "topic_list",
     "translated_languages",

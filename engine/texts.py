@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from string import Formatter
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from engine.files import read_yaml
 from engine.language.sayings import Saying
@@ -107,19 +107,26 @@ class Texts(Strict):
         return read_yaml(path, cls, remedy="Check `texts` in the assistant.")
 
 
+class Remarks(Strict):
+    """Kind sentences to somebody who tells something: where it plainly weighs on them, and those that fit whatever was told."""
+
+    heavy: tuple[str, ...] = Field(min_length=1)
+    plain: tuple[str, ...] = Field(min_length=1)
+
+
 class GuideTexts(Strict):
     """What the built-in guide says around what it offers, in one language: `config/guide/<language>.yaml`."""
 
     unsure: str
     unsure_about: str
     declined: str
-    remark: str
     remark_offer: str
     own_language_only: str
+    remarks: Remarks
 
     @model_validator(mode="after")
     def _can_be_filled(self) -> GuideTexts:
-        check_braces(self.model_dump(), {"unsure_about": frozenset({"title"})})
+        check_braces(self.model_dump(), {"unsure_about": frozenset({"title"}), "remark_offer": frozenset({"remark"})})
         return self
 
     @classmethod

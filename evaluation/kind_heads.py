@@ -1,4 +1,4 @@
-"""Trains what tells asking from telling: `python -m evaluation.kind_heads`.
+"""Trains what tells asking from telling, and what weighs: `python -m evaluation.kind_heads`.
 
 Linear heads over hashed features, by the trainer of urgency, from natural messages in five languages that readers sorted, and
 from questions about the service by authors. Figures are of authors a head has not seen.
@@ -15,8 +15,8 @@ from pathlib import Path
 
 import numpy as np
 
-from engine import KIND_HEADS, Features, Message, MessageKinds, Role
-from evaluation.urgency_training import FOLDS, balanced, fit, fold_of, packed, vectors
+from engine import KIND_HEADS, MESSAGE_KINDS, Features, Message, MessageKinds, Role
+from evaluation.urgency_training import FOLDS, balanced, fit, fold_of, packed, share_above, threshold_for, vectors
 
 ROOT = Path(__file__).parents[1]
 DATA = ROOT / "evaluation" / "data"
@@ -26,18 +26,22 @@ BITS = 15
 PENALTY = 1e-4
 EVERY = {"en": 8}
 """Of the lay questions in a language, so many stand for one that is learnt from; others have fewer."""
+HEAVY = "heavy"
+WRONGLY = 0.05
+"""So many messages that do not weigh may be taken for heavy ones."""
 NAMES = {"ask": "asks", "tell": "tells", "social": "social", "bot": "service"}
 
 
 @dataclass(frozen=True)
 class SortedMessage:
-    """A message, what was said before it, its kind, and who wrote it."""
+    """A message, what was said before it, its kind and tone, and who wrote it; no `tone` where nobody has read it for one."""
 
     text: str
     before: tuple[Message, ...]
     kind: str
     author: str
     lang: str = "en"
+    tone: str = ""
 
 
 def messages() -> Iterator[SortedMessage]:
@@ -56,7 +60,9 @@ def messages() -> Iterator[SortedMessage]:
             earlier = tuple(Message(role=Role.USER, content=one) for one in said[conversation][: int(at)])
             text = said[conversation][int(at)]
             author = conversation.partition("-")[0]
-            yield SortedMessage(text, earlier, NAMES[row["kind"]], author, spoken[conversation])
+            # An earlier reader told no jokes from good news.
+            tone = row.get("tone", "") if path.stem.startswith("readings") or row.get("tone") == "heavy" else ""
+            yield SortedMessage(text, earlier, NAMES[row["kind"]], author, spoken[conversation], tone)
     for path in sorted((ROOT / "knowledge_base").glob("*/questions/*/*.md")):
         lines = [line[2:] for line in path.read_text(encoding="utf-8").splitlines() if line.startswith("- ")]
         for line in lines[:: EVERY.get(path.parent.name, 3)]:
@@ -69,31 +75,35 @@ def messages() -> Iterator[SortedMessage]:
                 yield SortedMessage(row["text"], (), kind, f"service {fold_of(row['text'], '')}")
 
 
-def trained(rows: Sequence[SortedMessage], data: str = "") -> bytes:
+def trained(rows: Sequence[SortedMessage], data: str = "", threshold: float = 0.0) -> bytes:
     """The weights file of heads that have learnt from these rows."""
     matrix = vectors(((one.text, one.before) for one in rows), Features({}, BITS), BITS)
     models = {}
     for name in KIND_HEADS:
         # Lay questions, many of them statements, only say what is not about the service.
         chosen = np.array(
-            [at for at, one in enumerate(rows) if name in {"service", "social"} or not one.author.startswith("lay")]
+            [
+                at
+                for at, one in enumerate(rows)
+                if (one.tone if name == HEAVY else name in {"service", "social"} or not one.author.startswith("lay"))
+            ]
         )
-        wanted = np.array([rows[at].kind == name for at in chosen])
+        wanted = np.array([name in {rows[at].kind, rows[at].tone} for at in chosen])
         models[name] = fit(matrix[chosen], np.where(wanted, 1.0, -1.0), balanced(wanted), PENALTY)
-    return packed(models, dict.fromkeys(KIND_HEADS, 0.0), {}, data, BITS)
+    return packed(models, {**dict.fromkeys(KIND_HEADS, 0.0), HEAVY: threshold}, {}, data, BITS)
 
 
 def main() -> None:
-    """Train, measure on authors not seen, write weights and record."""
+    """Train, measure on authors not seen, choose the threshold of what weighs, write weights and record."""
     rows = list(messages())
     held: list[tuple[SortedMessage, dict[str, float]]] = []
     for fold in range(FOLDS):
         seen = [one for one in rows if fold_of(one.author, "") != fold]
         kinds = MessageKinds.parse(trained(seen))
         held += [(one, kinds.sums(one.text, one.before)) for one in rows if fold_of(one.author, "") == fold]
-    confusion = Counter((one.kind, max(NAMES.values(), key=sums.__getitem__)) for one, sums in held)
-    for kind in NAMES.values():
-        print(kind, {other: confusion[kind, other] for other in NAMES.values()})
+    confusion = Counter((one.kind, max(MESSAGE_KINDS, key=sums.__getitem__)) for one, sums in held)
+    for kind in MESSAGE_KINDS:
+        print(kind, {other: confusion[kind, other] for other in MESSAGE_KINDS})
     for margin in (0.0, 0.5, 1.0, 1.5, 2.0, 3.0):
         taken = Counter(
             one.kind
@@ -102,16 +112,24 @@ def main() -> None:
             and sums["service"] >= margin + max(sums[name] for name in ("asks", "tells", "social"))
         )
         print("service ahead by", margin, dict(taken))
-    digest = hashlib.sha256("\n".join(f"{one.kind} {one.text}" for one in rows).encode()).hexdigest()
-    weights = trained(rows, digest)
+    told = [(one.tone, sums[HEAVY]) for one, sums in held if one.tone]
+    threshold = threshold_for([weight for tone, weight in told if tone != HEAVY], WRONGLY)
+    taken_heavy = {
+        tone: share_above([weight for its, weight in told if its == tone], threshold)
+        for tone in sorted({its for its, _ in told})
+    }
+    print("taken for heavy", taken_heavy)
+    digest = hashlib.sha256("\n".join(f"{one.kind} {one.tone} {one.text}" for one in rows).encode()).hexdigest()
+    weights = trained(rows, digest, threshold)
     WEIGHTS.parent.mkdir(exist_ok=True)
     WEIGHTS.write_bytes(weights)
     record = {
         "data": {"messages": len(rows), "sha256": digest},
         "model": {"places": 1 << BITS, "penalty": PENALTY},
         "held out by author": {
-            kind: {other: confusion[kind, other] for other in NAMES.values()} for kind in NAMES.values()
+            kind: {other: confusion[kind, other] for other in MESSAGE_KINDS} for kind in MESSAGE_KINDS
         },
+        "taken for heavy, by tone, held out by author": taken_heavy,
         "weights": {"bytes": len(weights), "sha256": hashlib.sha256(weights).hexdigest()},
     }
     RECORD.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")

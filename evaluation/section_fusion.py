@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,57 +18,86 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from engine import SECTION_EVIDENCE as EVIDENCE
-from engine import KnowledgeBase, SectionSearch, about_another, load_vectors
+from engine import KnowledgeBase, SectionSearch, about_another, load_elsewhere, load_vectors
 from engine import section_confidence as confidence_of
 from evaluation.section_figures import reliability
 
 ROOT = Path(__file__).parents[1]
 DATA = ROOT / "evaluation" / "data"
 FOLDS = 5
-CONFIDENCE = ("share", "words", "kin", "covered")
+CONFIDENCE = ("share", "words", "kin", "pieces", "nearest", "covered")
+AWAY = ("away", "away_kin", "away_pieces", "here")
+SCALE = 10.0
+"""Likenesses are small numbers; the penalty on weights must not see that."""
+OFF_TOPIC = 0.1
+"""The share of messages about other subjects among all, as we expect it."""
+KEPT = 8
+"""Of the lines about other subjects, so many stand for one that is left out of the index and learnt from as a message."""
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 
 
 @dataclass(frozen=True)
 class AskedMessage:
-    """A message, the one before it, and the places of the sections that answer it, well and in part."""
+    """A message, those before it, and the places of the sections that answer it, well and in part."""
 
     text: str
-    before: str
+    earlier: tuple[str, ...]
     right: frozenset[int]
     near: frozenset[int]
-    group: str
+    author: str
     asks: bool = True
+    lang: str = "en"
 
 
 def base() -> SectionSearch:
     """The search over the sections of the first knowledge base."""
     knowledge = KnowledgeBase.load(ROOT / "knowledge_base" / "schizophrenia")
     vectors = load_vectors(ROOT / "config" / "vectors" / "en.npz")
-    return SectionSearch(knowledge=knowledge, questions=knowledge.lay_questions, vectors=vectors)
+    away, _ = other_subjects("en")
+    return SectionSearch(knowledge=knowledge, questions=knowledge.lay_questions, vectors=vectors, elsewhere=away)
+
+
+def other_subjects(language: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The lines about other subjects that an index may hold here, and those that are learnt from as messages."""
+    lines = load_elsewhere(ROOT / "config" / "elsewhere").get(language, ())
+    return tuple(one for at, one in enumerate(lines) if at % KEPT), lines[::KEPT]
+
+
+def conversations() -> tuple[dict[str, list[str]], dict[str, str], frozenset[str]]:
+    """What was said in each conversation of the authors of the urgency data, its language, and which messages tell of danger:
+    for those help is named, and as lines they would draw every fright to the sections on emergencies."""
+    said: dict[str, list[str]] = {}
+    spoken: dict[str, str] = {}
+    urgent: set[str] = set()
+    for path in sorted((DATA / "urgency" / "authors").glob("*.jsonl")):
+        for line in path.read_text(encoding="utf-8").splitlines():
+            row = json.loads(line)
+            said[row["id"]] = [one["text"] for one in row["messages"]]
+            spoken[row["id"]] = row["lang"]
+            urgent.update(f"{row['id']}.{at}" for at, one in enumerate(row["messages"]) if one["label"] == "urgent")
+    return said, spoken, frozenset(urgent)
 
 
 def natural(search: SectionSearch) -> Iterator[AskedMessage]:
     """The labelled natural messages; the texts are those of the authors of the urgency data."""
     places = {f"{source.id}#{section.id}": at for at, (source, section) in enumerate(search.sections)}
-    said: dict[str, list[str]] = {}
-    for path in sorted((DATA / "urgency" / "authors").glob("*.jsonl")):
-        for line in path.read_text(encoding="utf-8").splitlines():
-            row = json.loads(line)
-            said[row["id"]] = [one["text"] for one in row["messages"]]
-    for path in sorted((DATA / "sections").glob("natural_*.jsonl")):
+    said, spoken, urgent = conversations()
+    for path in sorted((*(DATA / "sections").glob("natural_*.jsonl"), *(DATA / "sections").glob("readings_*.jsonl"))):
         for line in path.read_text(encoding="utf-8").splitlines():
             row = json.loads(line)
             conversation, _, at = row["id"].rpartition(".")
+            if row["id"] in urgent:
+                continue
             turns = said[conversation]
             right = frozenset(places[one] for one in row["right"] if one in places)
             yield AskedMessage(
                 turns[int(at)],
-                turns[int(at) - 1] if int(at) else "",
+                tuple(turns[: int(at)]),
                 right,
                 right | {places[one] for one in row["near"] if one in places},
-                conversation,
+                conversation.partition("-")[0],
                 row["kind"] == "ask",
+                spoken[conversation],
             )
 
 
@@ -79,14 +108,14 @@ def kept_out(search: SectionSearch) -> Iterator[AskedMessage]:
         row = json.loads(line)
         if row["section"] in places:
             right = frozenset({places[row["section"]]})
-            yield AskedMessage(row["question"], "", right, right, row["id"])
+            yield AskedMessage(row["question"], (), right, right, row["id"])
 
 
 def rows_of(search: SectionSearch, messages: Iterable[AskedMessage]) -> Floats:
     """The evidence of each message: messages, sections, kinds of evidence."""
     return np.stack(
         [
-            search.rows(one.text, before=one.before, another=about_another(f"{one.before} {one.text}"))
+            search.rows(one.text, earlier=one.earlier, another=about_another(" ".join((*one.earlier[-1:], one.text))))
             for one in messages
         ]
     ).astype(np.float64)
@@ -110,17 +139,18 @@ def fitted(rows: Floats, wanted: Floats, costs: Floats) -> Floats:
     return np.asarray(found.x)
 
 
-def logistic(values: Floats, wanted: Floats) -> Floats:
-    """A logistic regression; the constant comes first."""
+def logistic(values: Floats, wanted: NDArray[Any], costs: Floats | None = None) -> Floats:
+    """A logistic regression; the constant comes first. `costs`: what each row weighs, all alike where None."""
+    weights_of = np.ones(len(values)) if costs is None else costs
     filled = np.hstack((np.ones((len(values), 1)), values))
     signs = np.where(wanted, 1.0, -1.0)
 
     def loss(weights: Floats) -> tuple[float, Floats]:
         margins = signs * (filled @ weights)
-        slope = -signs / (1 + np.exp(np.clip(margins, -50, 50)))
+        slope = -signs * weights_of / (1 + np.exp(np.clip(margins, -50, 50)))
         penalty = 1e-3 * weights
         penalty[0] = 0.0
-        return float(np.logaddexp(0, -margins).mean() + 0.5 * penalty @ weights), filled.T @ slope / len(
+        return float((weights_of * np.logaddexp(0, -margins)).mean() + 0.5 * penalty @ weights), filled.T @ slope / len(
             filled
         ) + penalty
 
@@ -154,10 +184,30 @@ def _hits(scores: Floats, messages: Sequence[AskedMessage]) -> Mapping[str, floa
 def _confidence(rows: Floats, scores: Floats) -> Floats:
     found = []
     for row, score in zip(rows, scores, strict=True):
-        order = np.argsort(-score, kind="stable")
         shares = np.exp(score - score.max())
-        found.append([confidence_of(row, shares / shares.sum(), int(order[0]))[name] for name in CONFIDENCE])
+        evidence = confidence_of(row, shares / shares.sum(), int(np.argmax(score)))
+        found.append([evidence[name] * (1.0 if name == "share" else SCALE) for name in CONFIDENCE])
     return np.array(found)
+
+
+def scope(
+    searches: Mapping[str, SectionSearch], inside: Sequence[AskedMessage], outside: Sequence[AskedMessage]
+) -> None:
+    """Fit and print how likely a message is about what is here at all; cross-validated by message."""
+    told = [*inside, *outside]
+    away = [searches[one.lang].away(one.text) for one in told]
+    values, here = np.array([[one[name] for name in AWAY] for one in away]) * SCALE, np.arange(len(told)) < len(inside)
+    costs = np.where(here, (1 - OFF_TOPIC) / len(inside), OFF_TOPIC / len(outside)) * len(told)
+    folds, chances = np.arange(len(told)) % FOLDS, np.zeros(len(told))
+    for fold in range(FOLDS):
+        model = logistic(values[folds != fold], here[folds != fold], costs[folds != fold])
+        chances[folds == fold] = 1 / (1 + np.exp(-(model[0] + values[folds == fold] @ model[1:])))
+    model = logistic(values, here, costs) * np.array([1.0, *[SCALE] * len(AWAY)])
+    print({one: round(float(value), 2) for one, value in zip(("base", *AWAY), model, strict=True)})
+    for least in (0.5, 0.7, 0.8, 0.85, 0.9):
+        print(
+            f"  in scope from {least}: {(chances[here] >= least).mean():.3f}, others {(chances[~here] >= least).mean():.3f}"
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -176,8 +226,8 @@ class Sample:
 
     @property
     def folds(self) -> NDArray[np.int64]:
-        """The fold of each message; those of one conversation are in one."""
-        return np.array([sum(map(ord, one.group)) % FOLDS for one in self.messages])
+        """The fold of each message; those of one author are in one."""
+        return np.array([fold_of(one.author) for one in self.messages])
 
     def weights(self, fold: int | None = None) -> Floats:
         """How evidence orders sections, without one fold."""
@@ -192,7 +242,7 @@ def report(sample: Sample, names: tuple[str, str, str]) -> None:
     """Fit, cross-validate by conversation, print. `names`: those of the constants."""
     messages, rows, has, folds = sample.messages, sample.rows, sample.has, sample.folds
     scores, confidence = np.zeros(rows.shape[:2]), np.zeros((len(messages), len(CONFIDENCE)))
-    for fold in range(FOLDS):
+    for fold in sorted(set(folds.tolist())):
         chosen = folds == fold
         scores[chosen] = rows[chosen] @ sample.weights(fold)
         confidence[chosen] = _confidence(rows[chosen], scores[chosen])
@@ -202,7 +252,7 @@ def report(sample: Sample, names: tuple[str, str, str]) -> None:
     stated = {}
     for name, came in (("right", first), ("near", some)):
         chances = np.zeros(len(messages))
-        for fold in range(FOLDS):
+        for fold in sorted(set(folds.tolist())):
             model = logistic(confidence[folds != fold], came[folds != fold])
             chances[folds == fold] = 1 / (1 + np.exp(-(model[0] + confidence[folds == fold] @ model[1:])))
         stated[name] = chances
@@ -210,6 +260,7 @@ def report(sample: Sample, names: tuple[str, str, str]) -> None:
     print(names[0], {name: round(float(value), 2) for name, value in zip(EVIDENCE, final, strict=True)})
     for name, key, came in ((names[1], "right", first), (names[2], "near", some)):
         model = logistic(confidence, came)
+        model[2:] *= SCALE
         print(name, {one: round(float(value), 2) for one, value in zip(("base", *CONFIDENCE), model, strict=True)})
         print("  reliability", json.dumps(reliability(stated[key].tolist(), came.tolist())))
     print(
@@ -237,7 +288,7 @@ def report(sample: Sample, names: tuple[str, str, str]) -> None:
         )
 
 
-def elsewhere(searches: Mapping[str, SectionSearch], part: str) -> Iterator[tuple[str, AskedMessage]]:
+def elsewhere(searches: Mapping[str, SectionSearch], part: str) -> Iterator[AskedMessage]:
     """The labelled messages in other languages: `fitted` are learnt from, `kept_out` only measured."""
     for line in (DATA / "questions_other_languages.jsonl").read_text(encoding="utf-8").splitlines():
         row = json.loads(line)
@@ -245,32 +296,78 @@ def elsewhere(searches: Mapping[str, SectionSearch], part: str) -> Iterator[tupl
             sections = searches[row["lang"]].sections
             places = {f"{source.id}#{section.id}": at for at, (source, section) in enumerate(sections)}
             right = frozenset(places[one] for one in row["sections"] if one in places)
-            yield row["lang"], AskedMessage(row["question"], "", right, right, row["id"])
+            yield AskedMessage(row["question"], (), right, right, row["id"], lang=row["lang"])
+
+
+def off_topic(language: str) -> Iterator[AskedMessage]:
+    """Lines about other subjects as messages that nothing answers."""
+    nothing: frozenset[int] = frozenset()
+    for at, line in enumerate(other_subjects(language)[1]):
+        yield AskedMessage(line, (), nothing, nothing, f"{language} {at}", lang=language)
 
 
 def in_language(search: SectionSearch, language: str) -> SectionSearch:
     """The same sections in another language, by words and their pieces."""
-    edition = search.knowledge.edition(language)
-    return SectionSearch(knowledge=edition, questions=edition.lay_questions)
+    edition, (away, _) = search.knowledge.edition(language), other_subjects(language)
+    return SectionSearch(knowledge=edition, questions=edition.lay_questions, elsewhere=away)
+
+
+def fold_of(author: str) -> int:
+    """The fold of all that an author wrote."""
+    return sum(map(ord, author)) % FOLDS
+
+
+def unread(search: SectionSearch, fold: int) -> SectionSearch:
+    """A search that holds no line which an author of this fold wrote in a conversation."""
+    said, _, _ = conversations()
+    gone = {
+        " ".join(text.split())
+        for name, turns in said.items()
+        if fold_of(name.partition("-")[0]) == fold
+        for text in turns
+    }
+    kept = {
+        key: replace(one, lines=tuple(line for line in one.lines if line not in gone))
+        for key, one in search.questions.sections.items()
+    }
+    return replace(search, questions=replace(search.questions, sections=kept))
+
+
+def sample_of(
+    searches: Mapping[str, SectionSearch], messages: Sequence[AskedMessage], lay: Sequence[AskedMessage] = ()
+) -> Sample:
+    """What to learn from, each message read by the search in its language, without lines of its author."""
+    rows = np.zeros((len(messages), len(next(iter(searches.values())).sections), len(EVIDENCE)))
+    for language in sorted({one.lang for one in messages}):
+        for fold in range(FOLDS):
+            search = unread(searches[language], fold)
+            for at, one in enumerate(messages):
+                if one.lang == language and fold_of(one.author) == fold:
+                    rows[at] = rows_of(search, [one])[0]
+    return Sample(
+        messages=list(messages),
+        rows=rows,
+        lay=list(lay),
+        lay_rows=rows_of(searches["en"], lay) if lay else np.zeros((0, len(searches["en"].sections), len(EVIDENCE))),
+    )
 
 
 def main() -> None:
     """Fit the model with vectors, then the one without, and print both."""
     search = base()
-    messages, lay = [one for one in natural(search) if one.asks], list(kept_out(search))
-    english = Sample(messages=messages, rows=rows_of(search, messages), lay=lay, lay_rows=rows_of(search, lay))
-    report(english, ("BETTER", "RIGHT", "NEAR"))
+    asked, lay = [one for one in natural(search) if one.asks], list(kept_out(search))
+    messages = [one for one in asked if one.lang == "en"]
+    report(sample_of({"en": search}, messages, lay), ("BETTER", "RIGHT", "NEAR"))
+    print("SCOPE", end=" ")
+    scope({"en": search}, [*(one for one in messages if one.right), *lay[::KEPT]], list(off_topic("en")))
     searches = {one: in_language(search, one) for one in search.knowledge.languages}
-    others = list(elsewhere(searches, "fitted"))
-    rows = [rows_of(searches["en"], messages), *(rows_of(searches[spoken], [one]) for spoken, one in others)]
-    together = Sample(
-        messages=[*messages, *(one for _, one in others)],
-        rows=np.concatenate(rows),
-        lay=[],
-        lay_rows=np.zeros((0, *rows[0].shape[1:])),
-    )
+    # Editions have their sections in one order, so that a place is the same section in each language.
+    others = [*elsewhere(searches, "fitted"), *(one for one in asked if one.lang != "en")]
     print()
-    report(together, ("BETTER_BY_WORDS", "RIGHT_BY_WORDS", "NEAR_BY_WORDS"))
+    report(sample_of(searches, [*messages, *others]), ("BETTER_BY_WORDS", "RIGHT_BY_WORDS", "NEAR_BY_WORDS"))
+    print("SCOPE_BY_WORDS", end=" ")
+    inside = [one for one in (*messages, *others) if one.right and other_subjects(one.lang)[0]]
+    scope(searches, inside, [one for language in searches for one in off_topic(language)])
 
 
 if __name__ == "__main__":

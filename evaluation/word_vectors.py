@@ -23,11 +23,10 @@ import torch
 from numpy.typing import NDArray
 from sentence_transformers import SentenceTransformer
 
-from engine import Synonyms, WordVectors, ordinary_words, scan_knowledge, sentences, subject_lines, words, write_vectors
+from engine import WordVectors, ordinary_words, scan_knowledge, sentences, words, write_vectors
 
 Matrix = NDArray[np.float32]
 
-SYNONYMS = Path(__file__).parents[1] / "config" / "synonyms" / "en.yaml"
 
 DIMS, WORDS = 96, 18_000
 SMOOTH = 1e-3
@@ -46,8 +45,8 @@ class Corpus:
     words: set[str]
 
 
-def read_texts(places: Sequence[Path], synonyms: Synonyms) -> Corpus:
-    """Knowledge base folders, JSON Lines with a "text", or text files, and the groups of the synonyms.
+def read_texts(places: Sequence[Path]) -> Corpus:
+    """Knowledge base folders, JSON Lines with a "text", or text files.
 
     The `questions` of sources only give words: learnt by heart, they made the search worse on questions of others, and so
     hiding one is an honest trial.
@@ -56,7 +55,7 @@ def read_texts(places: Sequence[Path], synonyms: Synonyms) -> Corpus:
     """
     lines: dict[str, None] = {}
     further: set[str] = set()
-    groups = [list(group.words) for group in synonyms.groups]
+    groups: list[list[str]] = []
     for place in places:
         if place.is_dir():
             base, _ = scan_knowledge(place)
@@ -74,6 +73,17 @@ def read_texts(places: Sequence[Path], synonyms: Synonyms) -> Corpus:
     return Corpus(lines=list(lines), groups=groups, words=further)
 
 
+def subject_lines(file: Path) -> list[list[str]]:
+    """The lines of a text file by subject; a line with "#" opens one."""
+    subjects: list[list[str]] = [[]]
+    for line in file.read_text(encoding="utf-8").split("\n"):
+        if line.startswith("#"):
+            subjects.append([])
+        elif line.strip():
+            subjects[-1].append(line.strip())
+    return [subject for subject in subjects if subject]
+
+
 def thinned(lines: Sequence[str], *, seed: int = 1) -> list[str]:
     """Lines with a third of their words left out, so that each word's own share can be told."""
     draw = random.Random(seed)
@@ -81,12 +91,12 @@ def thinned(lines: Sequence[str], *, seed: int = 1) -> list[str]:
     return [line for line in kept if line]
 
 
-def vocabulary(teacher: SentenceTransformer, texts: Corpus, synonyms: Synonyms) -> list[str]:
-    """The words of the texts and synonyms, everyday words, and the teacher's own commonest, which come in order."""
+def vocabulary(teacher: SentenceTransformer, texts: Corpus) -> list[str]:
+    """The words of the texts, everyday words, and the teacher's own commonest, which come in order."""
     counted = teacher.tokenizer.get_vocab()
     own = sorted((word for word in counted if word.isascii() and word.isalpha()), key=counted.__getitem__)
     needed = {word for line in texts.lines for word in words(line)}
-    needed |= texts.words | ordinary_words() | synonyms.vocabulary | synonyms.elsewhere | synonyms.clinical
+    needed |= texts.words | ordinary_words()
     usable = {word for word in needed if word.isascii() and len(word) < 25 and not word.isdigit()}
     common = [word for word in own if len(word) > 1 or word in "ai"]
     others = [word for word in common if word not in usable][: max(0, WORDS - len(usable))]
@@ -154,9 +164,9 @@ def _sums(weight: torch.Tensor, bags: list[list[int]]) -> torch.Tensor:
     return torch.nn.functional.normalize(summed)
 
 
-def distil(teacher: SentenceTransformer, texts: Corpus, synonyms: Synonyms, cache: Path) -> WordVectors:
+def distil(teacher: SentenceTransformer, texts: Corpus, cache: Path) -> WordVectors:
     """The whole way from a teacher and texts to word vectors."""
-    known = vocabulary(teacher, texts, synonyms)
+    known = vocabulary(teacher, texts)
     lines = texts.lines + thinned(texts.lines)
     print(f"{len(known)} words, {len(lines)} lines", flush=True)
     encoded = encode(teacher, known, cache)
@@ -179,9 +189,8 @@ def main() -> None:
     read.add_argument("--texts", type=Path, nargs="+", required=True)
     read.add_argument("--cache", type=Path, default=Path("vectors_cache"), help="where what the teacher said is kept")
     given = read.parse_args()
-    synonyms = Synonyms.load(SYNONYMS)
-    texts = read_texts(given.texts, synonyms)
-    vectors = distil(SentenceTransformer(str(given.teacher)), texts, synonyms, given.cache)
+    texts = read_texts(given.texts)
+    vectors = distil(SentenceTransformer(str(given.teacher)), texts, given.cache)
     write_vectors(vectors, given.out)
     print(f"{given.out}: {given.out.stat().st_size} bytes")
 

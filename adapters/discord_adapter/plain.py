@@ -1,4 +1,7 @@
-"""Text that Discord shows as it is: nothing in it is markup, a mention, a timestamp or an emoji, whoever wrote it."""
+"""Text that Discord shows as it is, in messages of 2,000 characters.
+
+Nothing in it is markup, a mention, a timestamp or an emoji, whoever wrote it.
+"""
 
 from __future__ import annotations
 

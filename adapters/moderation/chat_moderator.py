@@ -1,5 +1,6 @@
 """A chat under moderation: paused or not, some things not answered here, some replies read by a moderator first.
 
+What comes new during a pause is refused by the platform's intake, before it is stored.
 What waits is not remembered as said: the conversation holds what was really shown, until the reply is shown after all.
 """
 

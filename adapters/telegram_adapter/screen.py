@@ -54,7 +54,7 @@ class OutboundMessage:
 
 @dataclass(frozen=True, kw_only=True)
 class TelegramScreen:
-    """Shows things on Telegram. Network failures and rate limits are waited out, one chat at a time."""
+    """Shows things on Telegram. Network failures and rate limits are told as `NotNow`; whoever delivers waits."""
 
     bot: ExtBot[Any]
     typing_seconds: float = TYPING_SECONDS

@@ -64,18 +64,15 @@ def search(
     """
     from bots.compose import kb_folder
     from engine import KnowledgeBase, clean
-    from kb_tools.explanation import explanation_document, explanation_lines
+    from kb_tools.search_explanation import explanation_document, explanation_lines
 
     with failing_calmly():
         running = application(config, kb, agents)
         base = KnowledgeBase.load(kb_folder(running))
         index, asked = running.search(base), clean(question).text
         if explain:
-            found = index.explain(asked)
-            if as_json:
-                print_json(explanation_document(found, top, index.threshold))
-            else:
-                typer.echo("\n".join(explanation_lines(found, top, index.threshold)))
+            found = explanation_document(index, asked, top)
+            print_json(found) if as_json else typer.echo("\n".join(explanation_lines(found)))
             return
         hits = index.search(asked, top=top)
         if as_json:

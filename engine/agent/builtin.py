@@ -9,7 +9,16 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from engine.agent.guide import FURTHER, MAY_BE_SERVICE, REMARK_NEAR, Guide, Understood
+from engine.agent.guide import (
+    FIRST_REMARK_NEAR,
+    FURTHER,
+    MAY_BE_SERVICE,
+    REMARK_NEAR,
+    REMARK_WORDS,
+    SHORT_REMARK_NEAR,
+    Guide,
+    Understood,
+)
 from engine.agent.kinds import MessageKind
 from engine.agent.passages import Quotation, already_shown, shared
 from engine.agent.protocol import AgentTask
@@ -84,10 +93,10 @@ class QuotingAgent:
         wishes = frozenset(self.texts.wishes.values())  # a press on "Simpler" is no thread to go on from
         earlier = tuple(one for one in task.earlier if one.content not in wishes)
         understood = self.guide.understand(task.message, earlier, task.language)
-        asks = understood.kind in {MessageKind.ASKS, MessageKind.SERVICE}
+        asks = understood.reading.kind in {MessageKind.ASKS, MessageKind.SERVICE}
         if task.urgency is not UrgencyLevel.NONE and not (asks and understood.sure):
             return Draft(reply=self.texts.distress, fixed=True)  # a passage would talk past somebody who tells
-        if understood.kind is MessageKind.SERVICE:
+        if understood.reading.kind is MessageKind.SERVICE:
             offers = self.guide.service.offers(task.message, task.language)
             if offers and self.guide.is_about_service(task.message, task.language):
                 return Draft(reply=self.guide.said(task.language).unsure, fixed=True, offers=offers)
@@ -104,16 +113,27 @@ class QuotingAgent:
 
     def _remark(self, task: AgentTask, understood: Understood) -> Draft:
         """One kind sentence, and what may be of use; never a quotation."""
-        said, handoff = self.guide.said(task.language), self._handoff(task)
-        near = understood.found.near >= REMARK_NEAR
-        offers = self.guide.offers(understood.hits, task.language, most=FURTHER) if near else ()
-        return Draft(reply=said.remark_offer if offers else said.remark, fixed=True, offers=offers, handoff=handoff)
+        said = self.guide.remark(task.earlier, task.language, heavy=understood.reading.heavy)
+        near = self._tells_of_something(task, understood)
+        offers = self.guide.offers(understood.meant, task.language, most=FURTHER) if near else ()
+        if offers:
+            said = self.guide.said(task.language).remark_offer.format(remark=said)
+        return Draft(reply=said, fixed=True, offers=offers, handoff=self._handoff(task))
+
+    def _tells_of_something(self, task: AgentTask, understood: Understood) -> bool:
+        """Whether what was found for a remark is near enough to be offered with it."""
+        first = not any(one.role is Role.USER for one in task.earlier)
+        if not first and understood.reading.kind is not MessageKind.TELLS:
+            return False
+        if len(task.message.split()) < REMARK_WORDS:
+            return understood.found.near >= SHORT_REMARK_NEAR
+        return understood.found.near >= (FIRST_REMARK_NEAR if first else REMARK_NEAR)
 
     def _offer(self, task: AgentTask, understood: Understood) -> Draft:
         """The questions that may have been meant, or that nothing is near."""
         said, handoff = self.guide.said(task.language), self._handoff(task)
-        offers = self.guide.offers(understood.hits, task.language) if not understood.away else ()
-        if understood.service and self.guide.is_about_service(task.message, task.language, MAY_BE_SERVICE):
+        offers = self.guide.offers(understood.meant, task.language) if not understood.away else ()
+        if understood.reading.service and self.guide.is_about_service(task.message, task.language, MAY_BE_SERVICE):
             own = self.guide.service.offers(task.message, task.language, most=2)
             offers = (*offers[: OFFERED - len(own)], *own)
         if not offers:

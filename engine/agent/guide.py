@@ -10,14 +10,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from engine.agent.kinds import MessageKind, MessageKinds
+from engine.agent.kinds import MessageKinds, MessageReading
 from engine.agent.passages import already_shown
 from engine.agent.service import Service
 from engine.knowledge.base import KnowledgeBase
 from engine.knowledge.section import Audience, Section
 from engine.knowledge.source import Source
 from engine.language.vectors import WordVectors
-from engine.retrieval.sections import OFFERED, SectionHit, SectionSearch, SectionsFound
+from engine.retrieval.sections import IN_SCOPE, OFFERED, SectionHit, SectionSearch, SectionsFound
 from engine.stakes import Stakes
 from engine.texts import GuideTexts
 from engine.types import Message, Offer, Role
@@ -25,15 +25,18 @@ from engine.urgency.person import about_another, about_self
 
 SURE = 0.6
 """From this chance on that the first section answers, it is quoted; of the natural messages so answered, 0.78 were right."""
-NEAR = 0.38
+NEAR = 0.35
 """Below this chance that one of the first four answers, nothing is offered: a list in which nothing fits is worse than a no."""
-REMARK_NEAR = 0.5
-"""Somebody who asks nothing is offered something only from this chance on."""
+REMARK_NEAR, FIRST_REMARK_NEAR, SHORT_REMARK_NEAR, REMARK_WORDS = 0.6, 0.4, 0.8, 6
+"""Somebody who asks nothing is offered something only from such a chance on: the second for who begins so, the third where they
+wrote fewer words. Of natural remarks that were offered something so, half had it among three questions."""
+BESIDE = 0.05
+"""What has less of the first one's share is not offered beside it: three buttons in place of four, hardly a right one less."""
 GRAVE = frozenset({"self_harm", "violence", "legal_capacity"})
 """Subjects of `config/stakes.yaml` that nobody is offered by chance: a button on suicide below a remark on bread frightens."""
 PLAINLY = 0.35
 """With so large a share a section on a grave subject is offered to somebody who has not named it in our words."""
-LEAST_LIKE = 0.2
+LEAST_LIKE = 0.1
 """What shares less with a section by words is not quoted: among few sections one always leads."""
 MAY_BE_SERVICE = 0.7
 """What is so much as like the service as like any section may be about it: such questions stand among those that are offered."""
@@ -43,13 +46,9 @@ FURTHER = 3
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Understood:
-    """What a message does, what was found for it, and what of that was not shown just before.
+    """What a message does, what was found for it, and what of that was not shown just before."""
 
-    `service`: it may as well be about the service.
-    """
-
-    kind: MessageKind
-    service: bool
+    reading: MessageReading
     found: SectionsFound
     hits: tuple[SectionHit, ...]
 
@@ -60,13 +59,18 @@ class Understood:
         return first if first is not None and first is self.found.hits[0] and self._is_sure else None
 
     @property
+    def meant(self) -> tuple[SectionHit, ...]:
+        """What may have been meant: without what is far behind the first."""
+        return tuple(one for one in self.hits if one.share >= BESIDE * self.hits[0].share)
+
+    @property
     def _is_sure(self) -> bool:
-        return self.found.right >= SURE and self.found.like >= LEAST_LIKE
+        return self.found.right >= SURE and self.found.like >= LEAST_LIKE and self.found.scope >= IN_SCOPE
 
     @property
     def away(self) -> bool:
         """Whether nothing that was found is near enough to be offered."""
-        return self.found.near < NEAR
+        return self.found.near < NEAR or self.found.scope < IN_SCOPE
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,6 +83,7 @@ class Guide:
     texts: Mapping[str, GuideTexts]
     stakes: Stakes
     vectors: WordVectors | None = None
+    elsewhere: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     _searches: dict[str, SectionSearch] = field(default_factory=dict, repr=False)
     _graves: dict[tuple[str, str], frozenset[str]] = field(default_factory=dict, repr=False)
 
@@ -96,7 +101,12 @@ class Guide:
         known = language if language in self.texts and language in self.knowledge.languages else self.own_language
         if known not in self._searches:
             edition, vectors = self.knowledge.edition(known), self.vectors if known == "en" else None
-            search = SectionSearch(knowledge=edition, questions=edition.lay_questions, vectors=vectors)
+            search = SectionSearch(
+                knowledge=edition,
+                questions=edition.lay_questions,
+                vectors=vectors,
+                elsewhere=self.elsewhere.get(known, ()),
+            )
             self._searches[known] = search
         return self._searches[known]
 
@@ -107,9 +117,10 @@ class Guide:
 
     def understand(self, message: str, earlier: Sequence[Message], language: str) -> Understood:
         """Read a message with the one before it."""
-        before = next((one.content for one in reversed(earlier) if one.role is Role.USER), "")
+        said = tuple(one.content for one in earlier if one.role is Role.USER)
+        before = said[-1] if said else ""
         another = about_another(f"{before} {message}")
-        found = self.search(language).find(message, before=before, another=another, most=2 * OFFERED)
+        found = self.search(language).find(message, earlier=said, another=another, most=2 * OFFERED)
         shown = [one.content for one in earlier if one.role is Role.ASSISTANT][-1:]
         own, named = about_self(f"{before} {message}"), self._grave(f"{before} {message}")
         fresh = tuple(
@@ -120,8 +131,14 @@ class Guide:
             and not _was_shown(one.source, one.section, shown)
             and (one.share >= PLAINLY or self._grave_section(one.source, one.section) <= named)
         )
-        kind, service = self.kinds.of(message, earlier, language)
-        return Understood(kind=kind, service=service, found=found, hits=fresh)
+        return Understood(reading=self.kinds.of(message, earlier, language), found=found, hits=fresh)
+
+    def remark(self, earlier: Sequence[Message], language: str, *, heavy: bool) -> str:
+        """One kind sentence to somebody who tells something, that was not among the last ones."""
+        remarks = self.said(language).remarks
+        sentences = remarks.heavy if heavy else remarks.plain
+        shown = [one.content for one in earlier if one.role is Role.ASSISTANT][-len(sentences) + 1 :]
+        return next((one for one in sentences if not any(one in said for said in shown)), sentences[0])
 
     def _grave(self, text: str) -> frozenset[str]:
         return GRAVE.intersection(self.stakes.topics(text))
@@ -144,8 +161,8 @@ class Guide:
 
     def likeness(self, message: str, language: str) -> float:
         """How like any section a message is by words; what is less like a question about the service is none."""
-        by_words, _ = self.search(language).centroids.likeness(message)
-        return float(by_words.max(initial=0.0))
+        search = self.search(language)
+        return float(search.centroids.likeness(message)[: len(search.sections)].max(initial=0.0))
 
     def is_about_service(self, message: str, language: str, least: float = 1.0) -> bool:
         """Whether a message is more like a question about the service than like any section; `least`: so much as like."""

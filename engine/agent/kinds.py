@@ -1,4 +1,4 @@
-"""What kind of message it is: asking, telling, thanks and greetings, or a question about the service.
+"""What kind of message it is: asking, telling, thanks and greetings, or a question about the service; and whether it weighs.
 
 Linear heads over words and parts of words in five languages, learnt from labelled messages
 (`python -m evaluation.kind_heads`).
@@ -17,8 +17,12 @@ from engine.language.text import sentences
 from engine.retrieval.questions import asks
 from engine.types import Message, Role
 
-HEADS = ("asks", "tells", "social", "service")
+KINDS = ("asks", "tells", "social", "service")
 """One a kind of message."""
+HEAVY = "heavy"
+"""Whether what is told plainly weighs on somebody. Good news and jokes are not told apart from the rest by words: of what such
+heads called good news, a quarter was."""
+HEADS = (*KINDS, HEAVY)
 EARLIER = 2
 """So many of the person's messages before this one are read with it."""
 AHEAD = 1.0
@@ -33,6 +37,15 @@ class MessageKind(StrEnum):
     TELLS = "tells"
     SOCIAL = "social"
     SERVICE = "service"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MessageReading:
+    """What a message does. `service`: it may as well be about the service. `heavy`: what it tells plainly weighs."""
+
+    kind: MessageKind
+    service: bool
+    heavy: bool
 
 
 @dataclass(frozen=True)
@@ -57,8 +70,8 @@ class MessageKinds:
         before = self.heads.features.before(words("\n".join(said)))
         return self.heads.sums(words(message[:_LENGTH]), HEADS, before)
 
-    def of(self, message: str, earlier: Sequence[Message] = (), language: str = "en") -> tuple[MessageKind, bool]:
-        """The likeliest kind, and whether it may as well be about the service."""
+    def of(self, message: str, earlier: Sequence[Message] = (), language: str = "en") -> MessageReading:
+        """The likeliest kind, and whether it weighs."""
         sums = self.sums(message, earlier)
         own = sums[MessageKind.SERVICE.value]
         other = max((one for one in MessageKind if one is not MessageKind.SERVICE), key=lambda one: sums[one.value])
@@ -66,4 +79,9 @@ class MessageKinds:
             # Of 361 natural English messages with such a sentence 325 asked for information, 21 about the service.
             other = MessageKind.ASKS
         ahead = own - sums[other.value]
-        return (MessageKind.SERVICE if ahead >= AHEAD else other), ahead >= 0
+        least = next(head.threshold for head in self.heads.description.heads if head.name == HEAVY)
+        return MessageReading(
+            kind=MessageKind.SERVICE if ahead >= AHEAD else other,
+            service=ahead >= 0,
+            heavy=sums[HEAVY] >= least,
+        )

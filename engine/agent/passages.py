@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from engine.knowledge.source import Passage, Source
 from engine.language.centroids import snowball
-from engine.language.text import sentences, squash, stems, words
-
-if TYPE_CHECKING:  # an answer without a model needs no search over sources
-    from engine.retrieval.search import Search
-    from engine.retrieval.terms import Unit
+from engine.language.text import sentences, squash, stems
+from engine.retrieval.sections import SectionSearch
 
 FIRST_PASSAGE = 0.05
 """What it counts that a passage opens its source."""
@@ -33,63 +29,66 @@ class Quotation:
 
 @dataclass(frozen=True, kw_only=True)
 class PassageRanking:
-    """Ranks passages by the words and synonyms they share with a message; a source is read when it is first ranked.
+    """Ranks passages by the words they share with a message, and by what speaks for their sections; a source is read when it
+    is first ranked."""
 
-    `search`: gives the one whose synonyms and spelling are used.
-    """
-
-    search: Callable[[], Search]
-    _tokens: dict[str, tuple[frozenset[str], ...]] = field(default_factory=dict, repr=False)
+    search: SectionSearch
+    _stems: dict[str, tuple[frozenset[str], ...]] = field(default_factory=dict, repr=False)
 
     def rank(self, message: str, source: Source) -> list[Quotation]:
         """Every passage of the source, best first; earlier passages win a tie."""
-        held = self._held(source)
+        held, shares = self._held(source), self._shares(message, source)
         scores, fits = [0.0] * len(held), [0.0] * len(held)
-        total = said = 0.0
-        for unit in self._units(message):
-            shares = [_share(unit, one) for one in held]
+        said = set(self._telling(message))
+        total = 0.0
+        for word in said:
+            among = [word in one for one in held]
             # A word that every passage has says nothing about which of them answers.
-            rarity = unit.weight * math.log(1 + len(held) / (1 + sum(share > 0 for share in shares)))
+            rarity = math.log(1 + len(held) / (1 + sum(among)))
             total += rarity
-            said += unit.weight
-            scores = [score + rarity * share for score, share in zip(scores, shares, strict=True)]
-            fits = [fit + unit.weight * share for fit, share in zip(fits, shares, strict=True)]
+            scores = [score + rarity * there for score, there in zip(scores, among, strict=True)]
+            fits = [fit + there for fit, there in zip(fits, among, strict=True)]
         found = [
             Quotation(
                 source=source,
                 passage=passage,
-                fit=fit / (said or 1.0),
+                fit=fit / (len(said) or 1),
                 score=score / (total or 1.0)
-                + (FIRST_PASSAGE / (1 + passage.index) if passage.danger is None else -_alarming(fit / (said or 1.0))),
+                + shares.get(passage.section, 0.0)
+                + (
+                    FIRST_PASSAGE / (1 + passage.index)
+                    if passage.danger is None
+                    else -_alarming(fit / (len(said) or 1))
+                ),
             )
             for passage, score, fit in zip(source.passages, scores, fits, strict=True)
         ]
         return sorted(found, key=lambda one: -one.score)
 
+    def _shares(self, message: str, source: Source) -> dict[str, float]:
+        """What speaks for each section among those of the source, together 1."""
+        hits = self.search.find(message, most=len(self.search.sections)).hits
+        own = {hit.section.id: hit.share for hit in hits if hit.source.id == source.id}
+        whole = sum(own.values())
+        return {name: share / whole for name, share in own.items()} if whole else {}
+
     def _held(self, source: Source) -> tuple[frozenset[str], ...]:
-        if source.id not in self._tokens:
-            self._tokens[source.id] = tuple(self._tokens_of(source, one) for one in source.passages)
-        return self._tokens[source.id]
+        if source.id not in self._stems:
+            self._stems[source.id] = tuple(self._stems_of(source, one) for one in source.passages)
+        return self._stems[source.id]
 
-    def _units(self, message: str) -> tuple[Unit, ...]:
-        search = self.search()
-        corrected = [search.spelling.correct(word) for word in words(message)]
-        return search.reader.units(search.reader.read(corrected))
-
-    def _tokens_of(self, source: Source, passage: Passage) -> frozenset[str]:
+    def _stems_of(self, source: Source, passage: Passage) -> frozenset[str]:
         """The words of a passage; of a danger only its signs, as what to do and say is alike in all."""
-        reader = self.search().reader
         signs = next((" ".join(one.signs) for one in source.dangers if one.id == passage.danger), passage.text)
-        return frozenset(reader.index_tokens(reader.read(words(f"{passage.heading}\n{signs}"))))
+        return frozenset(self._telling(f"{passage.heading}\n{signs}"))
+
+    def _telling(self, text: str) -> list[str]:
+        return stems(text, snowball(self.search.knowledge.language))
 
 
 def _alarming(fit: float) -> float:
     """What a danger loses that shares too little with a message: nobody is alarmed by a word or two."""
     return 0.0 if fit >= TELLS_OF_DANGER else 1.0
-
-
-def _share(unit: Unit, held: frozenset[str]) -> float:
-    return max((share for stems, share in unit.alternatives if held.issuperset(stems)), default=0.0)
 
 
 def already_shown(passage: Passage, shown: Iterable[str]) -> bool:

@@ -51,7 +51,7 @@ Live = Callable[[str, str], str]
 """What is true here of a subject, in a language; empty where nothing but the file's answer is to be said."""
 
 # Written by evaluation/service_fit.py.
-SURE, SURE_OF_PART = 0.65, 0.75
+SURE, SURE_OF_PART = 0.5, 0.7
 """From these chances on a whole message, and one of its sentences, is taken for a question about the service."""
 LEAST_LIKE = 0.12
 """What is less like every subject is none, however it sounds."""
@@ -61,12 +61,12 @@ PARTS = 6
 """So many sentences of a message are read one by one."""
 _LENGTH = 4000  # characters of a message in which explicit words are looked for
 WEIGHTS: Mapping[str, float] = {
-    "base": -2.58,
-    "best": -4.96,
-    "lead": 19.62,
-    "ahead": 7.62,
-    "kind": 0.85,
-    "short": -0.33,
+    "base": -3.16,
+    "best": -1.26,
+    "lead": 12.12,
+    "ahead": 9.56,
+    "kind": 0.98,
+    "short": -0.09,
 }
 
 
@@ -97,7 +97,7 @@ class ServiceAnswers:
 
     def nearest(self, message: str) -> list[tuple[str, float]]:
         """The subjects with how like a message they are, best first."""
-        by_words, _ = self.centroids.likeness(message)
+        by_words = self.centroids.likeness(message)
         return [(self.subjects[at], float(by_words[at])) for at in np.argsort(-by_words, kind="stable")]
 
     @classmethod

@@ -185,7 +185,7 @@ def scan_knowledge(folder: Path) -> tuple[KnowledgeBase | None, list[KnowledgeBa
             )
         ]
     beside = (
-        *(folder / name for name in (MANIFEST_FILE, "summaries.json", "synonyms.yaml", DANGERS_FILE)),
+        *(folder / name for name in (MANIFEST_FILE, "summaries.json", DANGERS_FILE)),
         folder / MEDIA_LIST,
     )
     problems = [one for path in (*beside, *texts_of(folder)) if (one := stranger(path, folder)) is not None]

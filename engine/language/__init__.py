@@ -1,1 +1,1 @@
-"""How a text is read: one spelling, sentences, words, stems, what stands for what, where it leads."""
+"""How a text is read: one spelling, sentences, words, stems, what it is like, where it leads."""

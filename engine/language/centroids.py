@@ -1,7 +1,8 @@
-"""Texts by label: which label's texts a new one is most like, by words and by meaning (Rocchio, 1971).
+"""Texts by label: which label's texts a new one is most like, by words and by meaning (Rocchio, 1971; nearest neighbours).
 
 A label is what all its texts have in common: their words and pairs of words weighed by how telling they are (tf-idf), and
-the mean of their vectors where there are vectors. Nothing is fitted, so that a text more is learnt by adding it.
+the mean of their vectors where there are vectors; and it is its single texts, of which the nearest count. Nothing is
+fitted, so that a text more is learnt by adding it.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ LONGEST = 300
 """Words of a text that are read."""
 
 
+NEAREST = 3
+"""So many of a label's texts that are most like a new one count."""
 STEMMED = {"en": "english", "de": "german", "es": "spanish", "fr": "french", "nb": "norwegian"}
 """Languages by code, as Snowball calls them."""
 
@@ -112,8 +115,8 @@ class TermCentroids:
             places=places,
             pairs=pairs,
             rarity=rarity.astype(np.float32),
-            starts=np.searchsorted(column, np.arange(width + 1)),
-            labels=label,
+            starts=np.searchsorted(column, np.arange(width + 1)).astype(np.int32),
+            labels=label.astype(np.int16 if size < 1 << 15 else np.int32),
             values=(values / np.maximum(lengths[label], 1e-9)).astype(np.float32),
         )
 
@@ -160,12 +163,18 @@ class TermCentroids:
 
 @dataclass(frozen=True, kw_only=True)
 class Centroids:
-    """Labels by words, and by kindred words: by their vectors, or by the pieces that words share; neither where `kin` is None."""
+    """Labels by words, by vectors, by the pieces that words share, and by single texts; all but the first may be left out.
+
+    `texts`: every text as a label of its own, in the order of `text_labels`.
+    """
 
     language: str
     words: TermCentroids
-    kin: TermCentroids | Floats | None
+    kin: Floats | None
+    pieces: TermCentroids | None
     vectors: WordVectors | None
+    texts: TermCentroids | None
+    text_labels: Numbers
 
     @classmethod
     def build(
@@ -175,11 +184,11 @@ class Centroids:
         vectors: WordVectors | None = None,
         language: str = "english",
         *,
-        in_pieces: bool = False,
+        whole: bool = False,
     ) -> Centroids:
         """What `size` labels have in common; a label without a text is like nothing. `language`: Snowball's name.
 
-        `in_pieces`: words are also compared by their pieces, where there are no vectors.
+        `whole`: pieces of words and single texts count, too.
         """
         texts = sorted(texts, key=lambda one: one.label)
         read = [words(one.text) for one in texts]
@@ -187,7 +196,7 @@ class Centroids:
         lengths = np.fromiter(map(len, read), dtype=np.int64, count=len(read))
         owners = np.array([one.label for one in texts], dtype=np.int64)
         weights = np.array([one.weight for one in texts], dtype=np.float32)
-        kin: TermCentroids | Floats | None = None
+        kin: Floats | None = None
         if vectors is not None:
             added = np.zeros((size, vectors.dims), dtype=np.float32)
             np.add.at(added, owners, vectors.sums(known, said, lengths) * weights[:, None])
@@ -195,33 +204,70 @@ class Centroids:
         rows = np.repeat(np.arange(len(read)), lengths)
         begun = np.arange(len(said)) - np.repeat(np.cumsum(lengths) - lengths, lengths) < LONGEST
         said, rows = said[begun], rows[begun]
-        if vectors is None and in_pieces:
+        in_pieces: TermCentroids | None = None
+        if whole:
             cut = [pieces(word) for word in known]
             parts, columns = numbered(chain.from_iterable(map(cut.__getitem__, said)))
             many = np.fromiter(map(len, cut), dtype=np.int64, count=len(cut))
-            kin = TermCentroids.build(parts, columns, np.repeat(rows, many[said]), owners, weights, size)
+            in_pieces = TermCentroids.build(parts, columns, np.repeat(rows, many[said]), owners, weights, size)
         heard, spelt = np.flatnonzero(np.bincount(said, minlength=len(known))), list(known)
         stem_of = np.zeros(len(known), dtype=np.int64)
         stems, stem_of[heard] = numbered(stem(spelt[at], language) for at in heard)
+        terms, each = stem_of[said], np.arange(len(texts))
+        alike = np.ones(len(texts), dtype=np.float32)
         return cls(
             language=language,
-            words=TermCentroids.build(stems, stem_of[said], rows, owners, weights, size, in_pairs=True),
+            words=TermCentroids.build(stems, terms, rows, owners, weights, size, in_pairs=True),
             kin=kin,
+            pieces=in_pieces,
             vectors=vectors,
+            texts=TermCentroids.build(stems, terms, rows, each, alike, len(texts), in_pairs=True) if whole else None,
+            text_labels=owners,
         )
+
+    def likeness(self, text: str) -> Floats:
+        """How like a text each label is by words, from 0 to 1; zeros where no word is known."""
+        # A word that nobody used here makes the text less like all of this; most pairs of words are new.
+        return self.words.likeness(self._stems(text), 1.0)
+
+    def kindred(self, text: str) -> Floats:
+        """How like a text each label is by what words mean; zeros without vectors."""
+        if self.vectors is None or self.kin is None:
+            return self._nothing()
+        asked = self.vectors.texts([words(text)[:LONGEST]])[0]
+        return np.asarray(np.einsum("ij,j->i", self.kin, asked), dtype=np.float32)
+
+    def in_pieces(self, text: str) -> Floats:
+        """How like a text each label is by pieces of words: misspelt ones, other endings, parts of compounds."""
+        if self.pieces is None:
+            return self._nothing()
+        return self.pieces.likeness([piece for word in words(text)[:LONGEST] for piece in pieces(word)], PART_STRANGE)
+
+    def nearest(self, text: str) -> Floats:
+        """How like a text the nearest texts of each label are by words, in the mean of the best ones, from 0 to 1."""
+        found = self._nothing()
+        if self.texts is None or not len(self.text_labels):
+            return found
+        alike = self.texts.likeness(self._stems(text), 1.0)
+        labels, begin, place = self._grouped
+        for _ in range(NEAREST):
+            best = np.maximum.reduceat(alike, begin)
+            found[labels] += best
+            alike[alike == best[place]] = 0.0
+        return np.asarray(found / NEAREST, dtype=np.float32)
+
+    @cached_property
+    def _grouped(self) -> tuple[Numbers, Numbers, Numbers]:
+        """The labels that have texts, where the texts of each begin, and of each text the place of its label among them."""
+        labels, begin, place = np.unique(self.text_labels, return_index=True, return_inverse=True)
+        return labels, begin, place
 
     def covered(self, text: str) -> Floats:
         """How much of what a text's words tell each label has at all, from 0 to 1."""
-        return self.words.covered(stem(word, self.language) for word in words(text)[:LONGEST])
+        return self.words.covered(self._stems(text))
 
-    def likeness(self, text: str) -> tuple[Floats, Floats]:
-        """How like a text each label is, by words and by kindred words, from 0 to 1; zeros where no word is known."""
-        said = words(text)[:LONGEST]
-        # A word that nobody used here makes the text less like all of this; most pairs of words are new.
-        by_words = self.words.likeness([stem(word, self.language) for word in said], 1.0)
-        if isinstance(self.kin, TermCentroids):
-            return by_words, self.kin.likeness([piece for word in said for piece in pieces(word)], PART_STRANGE)
-        if self.vectors is None or self.kin is None:
-            return by_words, np.zeros(self.words.size, dtype=np.float32)
-        asked = self.vectors.texts([said])[0]
-        return by_words, np.asarray(np.einsum("ij,j->i", self.kin, asked), dtype=np.float32)
+    def _stems(self, text: str) -> list[str]:
+        return [stem(word, self.language) for word in words(text)[:LONGEST]]
+
+    def _nothing(self) -> Floats:
+        return np.zeros(self.words.size, dtype=np.float32)

@@ -18,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.exceptions import ConfigurationError
-from engine.files import read_text
 from engine.language.text import stem
 from engine.memo import once_a_turn
 
@@ -37,15 +36,11 @@ Numbers = NDArray[np.int64]
 
 @dataclass(frozen=True, kw_only=True)
 class WordVectors:
-    """Vectors of words: a row of `values` (whole numbers) times its `scale` each.
-
-    `elsewhere` are questions about other subjects: what is more like these than like any source is not answered.
-    """
+    """Vectors of words: a row of `values` (whole numbers) times its `scale` each."""
 
     words: tuple[str, ...]
     values: Bytes = field(repr=False)
     scale: Floats = field(repr=False)
-    elsewhere: tuple[str, ...] = field(default=(), repr=False)
 
     @classmethod
     def of(cls, words: Sequence[str], vectors: Floats) -> WordVectors:
@@ -131,11 +126,8 @@ def write_vectors(vectors: WordVectors, file: Path) -> None:
         np.savez(out, words=packed, values=vectors.values, scale=vectors.scale.astype(np.float16))
 
 
-def load_vectors(file: Path, elsewhere: Path | None = None) -> WordVectors:
-    """Read a vectors file and a text file of questions about other subjects.
-
-    Raises ConfigurationError where one of them cannot be used.
-    """
+def load_vectors(file: Path) -> WordVectors:
+    """Read a vectors file. Raises ConfigurationError where it cannot be used."""
     try:
         with file.open("rb") as opened, np.load(opened, allow_pickle=False) as held:
             words = tuple(held["words"].tobytes().decode("utf-8").split("\n"))
@@ -146,16 +138,4 @@ def load_vectors(file: Path, elsewhere: Path | None = None) -> WordVectors:
         raise ConfigurationError("These are no word vectors.", file=file, remedy=REMEDY) from error
     if values.dtype != np.int8 or values.ndim != 2 or not len(words) == len(values) == len(scale):
         raise ConfigurationError("The word vectors are damaged.", file=file, remedy=REMEDY)
-    lines = () if elsewhere is None else tuple(line for subject in subject_lines(elsewhere) for line in subject)
-    return WordVectors(words=words, values=values, scale=scale, elsewhere=lines)
-
-
-def subject_lines(file: Path) -> list[list[str]]:
-    """The lines of a text file by subject; a line with "#" opens one."""
-    subjects: list[list[str]] = [[]]
-    for line in read_text(file).split("\n"):
-        if line.startswith("#"):
-            subjects.append([])
-        elif line.strip():
-            subjects[-1].append(line.strip())
-    return [subject for subject in subjects if subject]
+    return WordVectors(words=words, values=values, scale=scale)

@@ -1,1 +1,1 @@
-"""Which sources fit a question: search by words, tolerant of lay terms and misspelling."""
+"""Which sections and sources fit a question: the one search, through what people would type for them."""

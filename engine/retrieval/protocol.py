@@ -8,12 +8,10 @@ from typing import Protocol
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Hit:
-    """A source that fits. `score` is between 0 and 1 and means the same in small and large knowledge bases;
-    `matched` are the words of the question (as corrected) that the source speaks to."""
+    """A source that fits. `score`: its share, from 0 to 1, in what speaks for all of them."""
 
     source: str
     score: float
-    matched: tuple[str, ...] = ()
 
 
 class Retriever(Protocol):

@@ -1,16 +1,17 @@
 """The section that answers a message: found through what people would type for it, with how sure that is.
 
-Each section is the centroid of its lay questions, its heading and its text. A message is read by itself and together with the
-one before it ("and with alcohol"), and whom it is about counts: a relative is shown what is written for relatives. One
-logistic model puts this together and two more say how likely the first is right, and one of the first four; all three are fitted
-by `python -m evaluation.section_fusion` on natural messages of other people.
+Each section is the centroid of its lay questions, its heading and its text, and the single ones of them that are nearest. A
+message is read by itself and together with the one before it ("and with alcohol"); what those before were about speaks for
+going on with it; whom it is about counts: a relative is shown what is written for relatives. One logistic model puts this
+together and two more say how likely the first is right, and one of the first four, which counts, too, how like the message is to
+lines about other subjects; all three are fitted by `python -m evaluation.section_fusion` on natural messages of other people.
 """
 
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -20,43 +21,103 @@ from engine.knowledge.lay_questions import LayQuestions
 from engine.knowledge.section import Audience, Section
 from engine.knowledge.source import Source
 from engine.language.centroids import Centroids, LabelledText, snowball
-from engine.language.vectors import Floats, WordVectors
+from engine.language.spelling import SAID, Spelling
+from engine.language.text import words
+from engine.language.vectors import Floats, Numbers, WordVectors, numbered
 from engine.retrieval.protocol import Hit, Retriever
+from engine.retrieval.questions import content_words, split
 
 OFFERED = 4
 """So many sections are offered at most."""
-NEAR_A_SOURCE = 0.38
+NEAR_A_SOURCE = 0.3
 """Below this chance that one of the first four sections answers, no source is found."""
+IN_SCOPE = 0.7
+"""What is less likely about anything here is about something else; of natural questions that a section answers 0.94 are
+above, of 64 about other subjects 0.25."""
 LONGEST = 2000
 """Characters of a message that are searched."""
+THREAD = 3
+"""So many earlier messages say what the conversation is about."""
 TEXT_WEIGHT = 2.0
 """How much a section's own text counts beside one lay question."""
 
 # Written by evaluation/section_fusion.py.
 BETTER: Mapping[str, float] = {
-    "words": 12.93,
-    "kin": 2.85,
-    "words_before": 14.9,
-    "kin_before": 5.46,
-    "fits": 1.0,
-    "not_theirs": 0.74,
-    "covered": 2.98,
-    "covered_before": 4.92,
+    "words": 3.46,
+    "kin": 5.78,
+    "pieces": 3.42,
+    "nearest": 7.83,
+    "covered": 2.06,
+    "words_before": 2.72,
+    "kin_before": 1.94,
+    "pieces_before": 2.55,
+    "nearest_before": 7.65,
+    "covered_before": 4.28,
+    "fits": 1.1,
+    "not_theirs": 0.85,
+    "thread_source": 1.73,
+    "thread": 0.38,
 }
-RIGHT: Mapping[str, float] = {"base": -2.49, "share": 4.07, "words": 0.99, "kin": 1.32, "covered": -0.19}
-NEAR: Mapping[str, float] = {"base": -1.5, "share": 3.66, "words": 0.49, "kin": 1.37, "covered": 0.15}
+RIGHT: Mapping[str, float] = {
+    "base": -3.17,
+    "share": 3.17,
+    "words": 8.99,
+    "kin": 2.46,
+    "pieces": -0.34,
+    "nearest": -4.9,
+    "covered": -0.11,
+}
+NEAR: Mapping[str, float] = {
+    "base": -2.09,
+    "share": 2.51,
+    "words": 7.95,
+    "kin": 1.78,
+    "pieces": 0.81,
+    "nearest": -2.8,
+    "covered": -0.04,
+}
 BETTER_BY_WORDS: Mapping[str, float] = {
-    "words": 10.53,
-    "kin": 6.14,
-    "words_before": 15.32,
-    "kin_before": 11.95,
-    "fits": 1.57,
-    "not_theirs": 1.87,
-    "covered": 2.74,
-    "covered_before": 5.54,
+    "words": 7.94,
+    "kin": 0.0,
+    "pieces": 9.77,
+    "nearest": 5.93,
+    "covered": 2.82,
+    "words_before": 4.37,
+    "kin_before": 0.0,
+    "pieces_before": 7.22,
+    "nearest_before": 3.76,
+    "covered_before": 4.89,
+    "fits": 1.09,
+    "not_theirs": 1.07,
+    "thread_source": 1.67,
+    "thread": 0.34,
 }
-RIGHT_BY_WORDS: Mapping[str, float] = {"base": -2.46, "share": 3.48, "words": 1.99, "kin": 0.28, "covered": 0.45}
-NEAR_BY_WORDS: Mapping[str, float] = {"base": -1.75, "share": 3.09, "words": 1.55, "kin": 1.52, "covered": 0.73}
+RIGHT_BY_WORDS: Mapping[str, float] = {
+    "base": -2.5,
+    "share": 3.22,
+    "words": 6.17,
+    "kin": 0.0,
+    "pieces": 0.34,
+    "nearest": -2.04,
+    "covered": 0.19,
+}
+SCOPE: Mapping[str, float] = {"base": -3.08, "away": -16.46, "away_kin": -5.12, "away_pieces": -1.21, "here": 2.38}
+SCOPE_BY_WORDS: Mapping[str, float] = {
+    "base": -2.65,
+    "away": -14.58,
+    "away_kin": 0.0,
+    "away_pieces": -7.68,
+    "here": 3.03,
+}
+NEAR_BY_WORDS: Mapping[str, float] = {
+    "base": -1.92,
+    "share": 2.65,
+    "words": 7.06,
+    "kin": 0.0,
+    "pieces": 2.2,
+    "nearest": -2.42,
+    "covered": 0.28,
+}
 """The last three where there are no vectors."""
 
 
@@ -76,7 +137,8 @@ class SectionHit:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SectionsFound:
-    """Sections, best first. `right`: how likely the first one answers; `near`: that one of the first four does.
+    """Sections, best first. `right`: how likely the first one answers; `near`: that one of the first four does; both where
+    the message is about anything here, which is as likely as `scope`.
 
     `like`: how like the first one is by words. `together`: the message before was needed to find them.
     """
@@ -84,17 +146,22 @@ class SectionsFound:
     hits: tuple[SectionHit, ...] = ()
     right: float = 0.0
     near: float = 0.0
+    scope: float = 0.0
     like: float = 0.0
     together: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
 class SectionSearch(Retriever):
-    """The sections of a knowledge base in its language; without `vectors`, kindred words are those that share pieces."""
+    """The sections of a knowledge base in its language; without `vectors`, kindred words are those that share pieces.
+
+    `elsewhere`: lines about other subjects, in that language.
+    """
 
     knowledge: KnowledgeBase
     questions: LayQuestions
     vectors: WordVectors | None = None
+    elsewhere: Sequence[str] = ()
 
     @cached_property
     def sections(self) -> tuple[tuple[Source, Section], ...]:
@@ -103,12 +170,13 @@ class SectionSearch(Retriever):
 
     @cached_property
     def centroids(self) -> Centroids:
-        """Built when the first message is searched."""
+        """Built when the first message is searched; behind the sections stands what is about other subjects."""
         language = snowball(self.knowledge.language)
         was_on = gc.isenabled()
         gc.disable()  # it would walk ever more small lists that are all kept
         try:
-            return Centroids.build(list(self._texts()), len(self.sections), self.vectors, language, in_pieces=True)
+            away = [LabelledText(label=len(self.sections), text=line) for line in self.elsewhere]
+            return Centroids.build([*self._texts(), *away], len(self.sections) + 1, self.vectors, language, whole=True)
         finally:
             if was_on:
                 gc.enable()
@@ -137,20 +205,19 @@ class SectionSearch(Retriever):
         near = [Audience.RELATIVE in section.audience for _, section in self.sections]
         return np.array(own, dtype=np.float32), np.array(near, dtype=np.float32)
 
-    def find(self, message: str, *, before: str = "", another: bool = False, most: int = OFFERED) -> SectionsFound:
-        """The best sections for a message. `before`: the person's message before it; `another`: it is about somebody else."""
-        rows = self.rows(message, before=before, another=another)
-        if not rows[:, :4].any():
+    def find(
+        self, message: str, *, earlier: Sequence[str] = (), another: bool = False, most: int = OFFERED
+    ) -> SectionsFound:
+        """The best sections for a message. `earlier`: the person's messages before it; `another`: it is about somebody else."""
+        read = self._read(message)
+        rows = self._rows(message, read, earlier, another=another)
+        if not rows[:, : 2 * len(READ)].any():
             return SectionsFound()
-        better, right, near = (
-            (BETTER_BY_WORDS, RIGHT_BY_WORDS, NEAR_BY_WORDS) if self.vectors is None else (BETTER, RIGHT, NEAR)
-        )
-        scores = rows @ np.array([better[name] for name in EVIDENCE], dtype=np.float32)
-        order = np.argsort(-scores, kind="stable")
-        shares = np.exp(scores - scores[order[0]])
-        shares /= shares.sum()
+        right, near = (RIGHT_BY_WORDS, NEAR_BY_WORDS) if self.vectors is None else (RIGHT, NEAR)
+        shares = self._shares(rows)
+        order = np.argsort(-shares, kind="stable")
         confidence = evidence_of_fit(rows, shares, int(order[0]))
-        first = rows[order[0]]
+        first = dict(zip(EVIDENCE, map(float, rows[order[0]]), strict=True))
         return SectionsFound(
             hits=tuple(
                 SectionHit(source=self.sections[at][0], section=self.sections[at][1], share=float(shares[at]))
@@ -158,34 +225,114 @@ class SectionSearch(Retriever):
             ),
             right=_chance(right, confidence),
             near=_chance(near, confidence),
-            like=float(max(first[0], first[2])),
-            together=bool(before) and float(first[2] + first[3]) > float(first[0] + first[1]),
+            scope=self._scope(read),
+            like=max(first["words"], first["words_before"]),
+            together=bool(earlier) and first["words_before"] + first["kin_before"] > first["words"] + first["kin"],
         )
 
     def search(self, question: str, top: int = 3) -> tuple[Hit, ...]:
-        """At most `top` sources, best first, by what speaks for all their sections; empty when nothing is near."""
+        """At most `top` sources, best first; empty when nothing is near. Where several things are asked, each is looked for by
+        itself, and the best source of each comes first."""
+        parts = [f"{one.context} {one.text}".strip() for one in split(question[:LONGEST])]
+        whole = self._sources_of(question)
+        if len(parts) < 2:
+            return whole[: max(0, top)]
+        leaders: dict[str, float] = {}
+        for part in parts:
+            for hit in self._sources_of(part)[:1]:
+                leaders[hit.source] = max(hit.score, leaders.get(hit.source, 0.0))
+        first = [Hit(source=name, score=leaders[name]) for name in sorted(leaders, key=lambda name: -leaders[name])]
+        ceiling = first[-1].score if first else 1.0
+        rest = (replace(hit, score=min(hit.score, ceiling)) for hit in whole if hit.source not in leaders)
+        return (*first, *rest)[: max(0, top)]
+
+    def _sources_of(self, question: str) -> tuple[Hit, ...]:
+        if not content_words(question):
+            return ()
         found = self.find(question, most=len(self.sections))
-        if found.near < NEAR_A_SOURCE:
+        if found.near < NEAR_A_SOURCE or found.scope < IN_SCOPE:
             return ()
         shares: dict[str, float] = {}
         for one in found.hits:
             shares[one.source.id] = shares.get(one.source.id, 0.0) + one.share
-        best = sorted(shares, key=lambda name: -shares[name])[: max(0, top)]
-        return tuple(Hit(source=name, score=shares[name]) for name in best)
+        return tuple(Hit(source=name, score=shares[name]) for name in sorted(shares, key=lambda name: -shares[name]))
 
-    def rows(self, message: str, *, before: str = "", another: bool = False) -> Floats:
+    def away(self, message: str) -> Mapping[str, float]:
+        """By how much a message is more like lines about other subjects than like any section, by single lines, by what words
+        mean and by their pieces (below zero for less); and how much of it any section has at all."""
+        return self._away(self._read(message))
+
+    def _scope(self, read: Mapping[str, Floats]) -> float:
+        """How likely a message is about anything here, from 0 to 1; 1 where nobody has written lines about other subjects.
+
+        What people would type for sections is what it was fitted on. Without that a message is about something else where
+        its words mean that more.
+        """
+        if not self.elsewhere:
+            return 1.0
+        if not self.questions.sections:
+            return float(self._away(read)["away_kin"] <= 0.0)
+        return _chance(SCOPE_BY_WORDS if self.vectors is None else SCOPE, self._away(read))
+
+    def _away(self, read: Mapping[str, Floats]) -> Mapping[str, float]:
+        further = {"away": read["nearest"], "away_kin": read["kin"], "away_pieces": read["pieces"]}
+        return {
+            **{name: float(row[-1] - row[:-1].max()) for name, row in further.items()},
+            "here": float(read["covered"][:-1].max()),
+        }
+
+    def _shares(self, rows: Floats) -> Floats:
+        """The share of each section in what speaks for all of them."""
+        better = BETTER_BY_WORDS if self.vectors is None else BETTER
+        scores = rows @ np.array([better[name] for name in EVIDENCE], dtype=np.float32)
+        shares = np.exp(scores - scores.max())
+        return np.asarray(shares / shares.sum(), dtype=np.float32)
+
+    def rows(self, message: str, *, earlier: Sequence[str] = (), another: bool = False) -> Floats:
         """The evidence for every section, a row each, in the order of `EVIDENCE`."""
+        return self._rows(message, self._read(message), earlier, another=another)
+
+    def _rows(self, message: str, read: Mapping[str, Floats], earlier: Sequence[str], *, another: bool) -> Floats:
+        earlier, size = earlier[-THREAD:], len(self.sections)
         own, near = self._audiences
-        alone = self.centroids.likeness(message[:LONGEST])
-        together = self.centroids.likeness(f"{before[:LONGEST]} {message[:LONGEST]}") if before else alone
-        fits = near if another else own
-        not_theirs = np.zeros_like(own) if another else near * (1 - own)
-        covered = self.centroids.covered(message[:LONGEST])
-        covered_before = self.centroids.covered(f"{before[:LONGEST]} {message[:LONGEST]}") if before else covered
-        return np.stack((*alone, *together, fits, not_theirs, covered, covered_before), axis=1)
+        together = self._read(f"{earlier[-1][:LONGEST]} {message[:LONGEST]}") if earlier else read
+        evidence = {name: row[:size] for name, row in read.items()}
+        evidence |= {f"{name}_before": row[:size] for name, row in together.items()}
+        evidence["fits"] = near if another else own
+        evidence["not_theirs"] = np.zeros_like(own) if another else near * (1 - own)
+        evidence["thread_source"], evidence["thread"] = self._thread(earlier, another)
+        return np.stack([evidence[name] for name in EVIDENCE], axis=1)
+
+    @cached_property
+    def _spelling(self) -> Spelling:
+        """Learnt from what people would type for sections; where nobody wrote that, from the sections."""
+        return Spelling.of((words(one.text) for one in self._texts()), SAID if self.questions.sections else 1)
+
+    def _read(self, text: str) -> dict[str, Floats]:
+        """A text, spelt rightly, against every section and, last, against what is about other subjects."""
+        like, text = self.centroids, " ".join(self._spelling.corrected(words(text[: 2 * LONGEST])))
+        found = (like.likeness(text), like.kindred(text), like.in_pieces(text), like.nearest(text), like.covered(text))
+        return dict(zip(READ, found, strict=True))
+
+    def _thread(self, earlier: Sequence[str], another: bool) -> tuple[Floats, Floats]:
+        """What the messages before were about: the share of each section's source, and the section's own, as a logarithm."""
+        if not earlier:
+            return np.zeros(len(self.sections), dtype=np.float32), np.zeros(len(self.sections), dtype=np.float32)
+        shares = self._shares(self.rows(earlier[-1], earlier=earlier[:-1], another=another))
+        sources = np.bincount(self._sources, weights=shares)
+        return sources[self._sources].astype(np.float32), np.log1p(shares / LITTLE)
+
+    @cached_property
+    def _sources(self) -> Numbers:
+        """The number of each section's source."""
+        return numbered(source.id for source, _ in self.sections)[1]
 
 
-EVIDENCE = ("words", "kin", "words_before", "kin_before", "fits", "not_theirs", "covered", "covered_before")
+LITTLE = 1e-4
+"""A share that says nothing."""
+READ = ("words", "kin", "pieces", "nearest", "covered")
+"""How a text is read against every section: by words, by what they mean, by their pieces, by single lines, by what is there."""
+EVIDENCE = (*READ, *(f"{name}_before" for name in READ), "fits", "not_theirs", "thread_source", "thread")
 
 
 def evidence_of_fit(rows: Floats, shares: Floats, best: int) -> Mapping[str, float]:
@@ -193,7 +340,7 @@ def evidence_of_fit(rows: Floats, shares: Floats, best: int) -> Mapping[str, flo
     row = dict(zip(EVIDENCE, map(float, rows[best]), strict=True))
     return {
         "share": float(shares[best]),
-        **{name: max(row[name], row[f"{name}_before"]) for name in ("words", "kin", "covered")},
+        **{name: max(row[name], row[f"{name}_before"]) for name in READ},
     }
 
 

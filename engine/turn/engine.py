@@ -602,8 +602,8 @@ def _declined(before: Conversation, assistant: Assistant, asked: TurnRequest, an
         return True
     if draft.fixed or draft.basis is not Basis.NONE or draft.citations or draft.handoff:
         return False
-    kind, _ = assistant.guide.kinds.of(asked.text, before.messages, asked.language)
-    return kind is MessageKind.ASKS
+    read = assistant.guide.kinds.of(asked.text, before.messages, asked.language)
+    return read.kind is MessageKind.ASKS
 
 
 def _first_aid(assistant: Assistant, urgency: Urgency, referral: Referral) -> FirstAid | None:

@@ -1,4 +1,6 @@
-"""The study's published ratings: medians and quartiles in, its printed figures out, and where the two differ.
+"""The study's published ratings, for `cafi eval score`.
+
+Medians and quartiles go in, its printed figures come out, and where the two differ.
 
 JMIR AI 2025;4:e69820 prints no score of a single rater, so that kappa and the agreement within one point cannot be
 computed again; they are passed on as printed and marked as such.

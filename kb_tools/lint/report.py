@@ -3,31 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Any
 
-from engine import ConfigurationError, Synonyms, belongs
-from kb_tools.lint.finding import LintFinding
 from kb_tools.lint.limits import LintLimits
 from kb_tools.lint.lint import LintReport, lint
 
 
 def lint_folder(folder: Path, limits: LintLimits) -> LintReport:
-    """Lint a folder as of today, its `synonyms.yaml` included."""
-    report = lint(folder, limits, date.today())
-    return replace(report, findings=(*report.findings, *_synonyms(folder)))
-
-
-def _synonyms(folder: Path) -> Iterator[LintFinding]:
-    path = folder / "synonyms.yaml"
-    if not belongs(path, folder):
-        return
-    try:
-        Synonyms.load(path)
-    except ConfigurationError as error:
-        yield LintFinding.of(error, path, check="synonyms")
+    """Lint a folder as of today."""
+    return lint(folder, limits, date.today())
 
 
 def lint_lines(report: LintReport) -> Iterator[str]:

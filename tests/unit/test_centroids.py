@@ -21,7 +21,7 @@ def centroids() -> Centroids:
 
 def test_a_telling_word_that_is_missing_says_more_than_common_ones_that_are_there() -> None:
     """The label with the common words of a message may be more alike; the one that has its telling word covers it."""
-    like, _ = centroids().likeness("does the tablet make you fat")
+    like = centroids().likeness("does the tablet make you fat")
     assert like[0] > like[1]
     by_chance, about_fat, without_texts = centroids().covered("does the tablet make you fat?")
     assert 0 < by_chance < 1 and 0 < about_fat < 1 and without_texts == 0
@@ -40,18 +40,18 @@ def test_labels_are_alike_whatever_the_order_of_their_texts() -> None:
     """Texts are put in order by label, so that whoever hands them over need not."""
     mixed = [LabelledText(label=label, text=text) for label, text in (*TEXTS[3:], *TEXTS[:3])]
     asked = "fat from the tablet"
-    assert Centroids.build(mixed, 3).likeness(asked)[0].tolist() == centroids().likeness(asked)[0].tolist()
+    assert Centroids.build(mixed, 3).likeness(asked).tolist() == centroids().likeness(asked).tolist()
 
 
 def test_neighbours_count_beside_words() -> None:
     """The same words in the order of a label's texts are more like it than in another one; no neighbours, no difference."""
-    in_order, _ = centroids().likeness("lose the fat")
-    mixed, _ = centroids().likeness("fat the lose")
+    in_order = centroids().likeness("lose the fat")
+    mixed = centroids().likeness("fat the lose")
     assert in_order[1] > mixed[1] > 0
-    assert Centroids.build([LabelledText(label=0, text="fat")], 1).likeness("fat fat")[0].tolist() == pytest.approx([1])
+    assert Centroids.build([LabelledText(label=0, text="fat")], 1).likeness("fat fat").tolist() == pytest.approx([1])
 
 
 def test_words_beyond_those_that_are_read_are_unknown() -> None:
     """What stands further down in a long text than is read weighs as if nobody had used it."""
-    long = Centroids.build([LabelledText(label=0, text="fat " * LONGEST + "tired")], 1, in_pieces=True)
+    long = Centroids.build([LabelledText(label=0, text="fat " * LONGEST + "tired")], 1, whole=True)
     assert "tir" not in long.words.places and long.covered("tired").tolist() == [0]

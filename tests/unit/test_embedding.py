@@ -22,7 +22,7 @@ from engine.settings import Budget
 from tests.team import SLEEP, VOICES, application, knowledge_folder, scripted
 
 SUBJECTS = (("sleep", "bed", "tired", "slumber"), ("voice", "hear", "hallucinat", "whisper"), ("bread", "bake"))
-WORDS = (Hit(source="a", score=0.9, matched=("x",)), Hit(source="b", score=0.5), Hit(source="c", score=0.4))
+WORDS = (Hit(source="a", score=0.9), Hit(source="b", score=0.5), Hit(source="c", score=0.4))
 
 
 class Subjects:

@@ -248,7 +248,6 @@ def test_media_are_pictures_of_the_media_folder(tmp_path: Path, name: str) -> No
         ("other.md", 1),
         ("manifest.yaml", 1),
         ("summaries.json", 1),
-        ("synonyms.yaml", 1),
     ],
 )
 def test_nothing_is_read_through_a_link(tmp_path: Path, link: str, line: int) -> None:

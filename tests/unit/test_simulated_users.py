@@ -46,7 +46,7 @@ SAYS = (
     ("and what are the voices", "voices", "none"),
     ("ok", None, "none"),
     ("I want to kill myself tonight.", None, "due"),
-    ("why am i so tired", "sleep", "none"),
+    ("what helps me to sleep", "sleep", "none"),
     ("what about my cat", "cat", "none"),
     ("what about my cat", "cat", "none"),
     ("thanks", None, "none"),

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from engine.exceptions import ConfigurationError
-from engine.language.vectors import WordVectors, load_vectors, subject_lines, write_vectors
+from engine.language.elsewhere import load_elsewhere
+from engine.language.vectors import WordVectors, load_vectors, write_vectors
 
 SHIPPED = Path(__file__).parents[2] / "config" / "vectors"
 
@@ -20,7 +21,7 @@ MADE = WordVectors.of(
 
 @pytest.fixture(scope="module")
 def shipped() -> WordVectors:
-    return load_vectors(SHIPPED / "en.npz", SHIPPED / "en_elsewhere.txt")
+    return load_vectors(SHIPPED / "en.npz")
 
 
 def cosine(vectors: WordVectors, one: str, other: str) -> float:
@@ -99,13 +100,10 @@ def test_a_file_of_another_shape_is_refused(tmp_path: Path) -> None:
         load_vectors(file)
 
 
-def test_subjects_of_a_text_file(tmp_path: Path) -> None:
-    """Headings open subjects; empty lines and headings without lines are nothing."""
-    file = tmp_path / "lines.txt"
-    file.write_text(
-        "# why this file is here\n\n# cooking\nboil an egg\n\nbake bread\n# cars\nchange a tyre\n", encoding="utf-8"
-    )
-    assert subject_lines(file) == [["boil an egg", "bake bread"], ["change a tyre"]]
+def test_lines_about_other_subjects_have_headings(tmp_path: Path) -> None:
+    """Of a file of lines about other subjects, headings and empty lines are none."""
+    (tmp_path / "en.txt").write_text("# food\nboil an egg\n\nbake bread\n# cars\nchange a tyre\n", encoding="utf-8")
+    assert load_elsewhere(tmp_path) == {"en": ("boil an egg", "bake bread", "change a tyre")}
 
 
 def test_shipped_file_is_small(shipped: WordVectors) -> None:
