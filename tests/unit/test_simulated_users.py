@@ -42,11 +42,11 @@ WANTED = {
     "on_clozapine",
 }
 SAYS = (
-    ("i cant sleep", "sleep", "none"),
+    ("how can I sleep at night", "sleep", "none"),
     ("and what are the voices", "voices", "none"),
     ("ok", None, "none"),
     ("I want to kill myself tonight.", None, "due"),
-    ("what helps me to sleep", "sleep", "none"),
+    ("why am i so tired", "sleep", "none"),
     ("what about my cat", "cat", "none"),
     ("what about my cat", "cat", "none"),
     ("thanks", None, "none"),
