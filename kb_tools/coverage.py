@@ -127,7 +127,16 @@ def _fold(
 def _without(base: KnowledgeBase, held: dict[str, list[str]]) -> KnowledgeBase:
     """The knowledge base as if those questions had never been written."""
     sources = {
-        source.id: replace(source, questions=tuple(one for one in source.questions if one not in held[source.id]))
+        source.id: replace(
+            source,
+            questions=tuple(one for one in source.questions if one not in held[source.id]),
+            heads={
+                name: head.model_copy(
+                    update={"questions": tuple(one for one in head.questions if one not in held[source.id])}
+                )
+                for name, head in source.heads.items()
+            },
+        )
         for source in base.sources.values()
     }
     return replace(base, sources=sources)

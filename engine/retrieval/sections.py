@@ -265,12 +265,13 @@ class SectionSearch(Retriever):
     def _scope(self, read: Mapping[str, Floats]) -> float:
         """How likely a message is about anything here, from 0 to 1; 1 where nobody has written lines about other subjects.
 
-        What people would type for sections is what it was fitted on. Without that a message is about something else where
-        its words mean that more.
+        It was fitted where many lines stand for the sections. With few of them a message is about something else where its
+        words mean that more.
         """
         if not self.elsewhere:
             return 1.0
-        if not self.questions.sections:
+        lines = sum(len(one.lines) for one in self.questions.sections.values())
+        if lines < len(self.elsewhere) / 2:
             return float(self._away(read)["away_kin"] <= 0.0)
         return _chance(SCOPE_BY_WORDS if self.vectors is None else SCOPE, self._away(read))
 
