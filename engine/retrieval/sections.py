@@ -34,6 +34,8 @@ NEAR_A_SOURCE = 0.3
 IN_SCOPE = 0.7
 """What is less likely about anything here is about something else; of natural questions that a section answers 0.94 are
 above, of 64 about other subjects 0.25."""
+LEAST_SHARE = 0.001
+"""A source with less of what speaks for all does not fit."""
 LONGEST = 2000
 """Characters of a message that are searched."""
 THREAD = 3
@@ -255,7 +257,8 @@ class SectionSearch(Retriever):
         shares: dict[str, float] = {}
         for one in found.hits:
             shares[one.source.id] = shares.get(one.source.id, 0.0) + one.share
-        return tuple(Hit(source=name, score=shares[name]) for name in sorted(shares, key=lambda name: -shares[name]))
+        best = sorted((name for name in shares if shares[name] >= LEAST_SHARE), key=lambda name: -shares[name])
+        return tuple(Hit(source=name, score=shares[name]) for name in best)
 
     def away(self, message: str) -> Mapping[str, float]:
         """By how much a message is more like lines about other subjects than like any section, by single lines, by what words

@@ -109,13 +109,13 @@ def test_stats_count(folder: Path) -> None:
 
 def test_coverage_finds_the_mixed_up_and_writes_its_page(folder: Path, tmp_path: Path) -> None:
     """`coverage` names questions that find the wrong source, and its page needs nothing from elsewhere."""
-    (folder / "cats.md").write_text(CATS.replace("who hunts mice", "bees sting in the hive"), encoding="utf-8")
+    (folder / "cats.md").write_text(CATS.replace("who hunts mice", "honey bees in a hive"), encoding="utf-8")
     page = tmp_path / "map.html"
     found = document("coverage", "--html", str(page), "--kb", str(folder))
     assert found["questions"] == 6
-    assert [one["question"] for one in found["wrong"]] == ["bees sting in the hive"]
-    assert "bees sting in the hive" in page.read_text(encoding="utf-8")
-    assert "cats: bees sting in the hive  →  bees" in kb("coverage", "--kb", str(folder)).stdout
+    assert [one["question"] for one in found["wrong"]] == ["honey bees in a hive"]
+    assert "honey bees in a hive" in page.read_text(encoding="utf-8")
+    assert "cats: honey bees in a hive  →  bees" in kb("coverage", "--kb", str(folder)).stdout
 
 
 def test_coverage_says_where_its_page_cannot_be_written(folder: Path) -> None:
