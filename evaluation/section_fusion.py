@@ -1,8 +1,8 @@
 """Fits how the search of sections weighs its evidence: `python -m evaluation.section_fusion`.
 
 Learnt from natural messages that readers gave sections to, and from the lay questions of an author who is not in the base.
-It prints the weights of `engine/retrieval/sections.py`, what they reach on messages they were not fitted to, and how far
-the stated chances can be believed (a reliability table).
+It writes `engine/retrieval/section_weights.py` and prints what the weights reach on messages they were not fitted to, and how
+far the stated chances can be believed (a reliability table).
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from evaluation.section_figures import reliability
 
 ROOT = Path(__file__).parents[1]
 DATA = ROOT / "evaluation" / "data"
+WEIGHTS = ROOT / "engine" / "retrieval" / "section_weights.py"
 FOLDS = 5
 CONFIDENCE = ("share", "words", "kin", "pieces", "nearest", "covered")
 AWAY = ("away", "away_kin", "away_pieces", "here")
@@ -192,8 +193,8 @@ def _confidence(rows: Floats, scores: Floats) -> Floats:
 
 def scope(
     searches: Mapping[str, SectionSearch], inside: Sequence[AskedMessage], outside: Sequence[AskedMessage]
-) -> None:
-    """Fit and print how likely a message is about what is here at all; cross-validated by message."""
+) -> dict[str, float]:
+    """Fit how likely a message is about what is here at all, and print it cross-validated by message; the weights by name."""
     told = [*inside, *outside]
     away = [searches[one.lang].away(one.text) for one in told]
     values, here = np.array([[one[name] for name in AWAY] for one in away]) * SCALE, np.arange(len(told)) < len(inside)
@@ -203,11 +204,11 @@ def scope(
         model = logistic(values[folds != fold], here[folds != fold], costs[folds != fold])
         chances[folds == fold] = 1 / (1 + np.exp(-(model[0] + values[folds == fold] @ model[1:])))
     model = logistic(values, here, costs) * np.array([1.0, *[SCALE] * len(AWAY)])
-    print({one: round(float(value), 2) for one, value in zip(("base", *AWAY), model, strict=True)})
     for least in (0.5, 0.7, 0.8, 0.85, 0.9):
         print(
             f"  in scope from {least}: {(chances[here] >= least).mean():.3f}, others {(chances[~here] >= least).mean():.3f}"
         )
+    return {one: round(float(value), 2) for one, value in zip(("base", *AWAY), model, strict=True)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -238,8 +239,8 @@ class Sample:
         return fitted(np.concatenate((self.rows[kept], self.lay_rows)), wanted, costs)
 
 
-def report(sample: Sample, names: tuple[str, str, str]) -> None:
-    """Fit, cross-validate by conversation, print. `names`: those of the constants."""
+def report(sample: Sample) -> dict[str, dict[str, float]]:
+    """Fit, cross-validate by author, print; the weights of the three models by name."""
     messages, rows, has, folds = sample.messages, sample.rows, sample.has, sample.folds
     scores, confidence = np.zeros(rows.shape[:2]), np.zeros((len(messages), len(CONFIDENCE)))
     for fold in sorted(set(folds.tolist())):
@@ -257,12 +258,12 @@ def report(sample: Sample, names: tuple[str, str, str]) -> None:
             chances[folds == fold] = 1 / (1 + np.exp(-(model[0] + confidence[folds == fold] @ model[1:])))
         stated[name] = chances
     final = sample.weights()
-    print(names[0], {name: round(float(value), 2) for name, value in zip(EVIDENCE, final, strict=True)})
-    for name, key, came in ((names[1], "right", first), (names[2], "near", some)):
+    found = {"better": {name: round(float(value), 2) for name, value in zip(EVIDENCE, final, strict=True)}}
+    for key, came in (("right", first), ("near", some)):
         model = logistic(confidence, came)
         model[2:] *= SCALE
-        print(name, {one: round(float(value), 2) for one, value in zip(("base", *CONFIDENCE), model, strict=True)})
-        print("  reliability", json.dumps(reliability(stated[key].tolist(), came.tolist())))
+        found[key] = {one: round(float(value), 2) for one, value in zip(("base", *CONFIDENCE), model, strict=True)}
+        print(key, "reliability", json.dumps(reliability(stated[key].tolist(), came.tolist())))
     print(
         "messages that have a section",
         int(has.sum()),
@@ -286,6 +287,7 @@ def report(sample: Sample, names: tuple[str, str, str]) -> None:
             f"  nothing near below {least}: {away.mean():.3f}, of these had a section",
             f"{some[away].mean() if away.any() else 0:.3f}; of those without one {away[~has].mean():.3f}",
         )
+    return found
 
 
 def elsewhere(searches: Mapping[str, SectionSearch], part: str) -> Iterator[AskedMessage]:
@@ -352,22 +354,38 @@ def sample_of(
     )
 
 
+def written(weights: Mapping[str, Mapping[str, Mapping[str, float]]]) -> str:
+    """The module of the weights, each constant anew."""
+    text = WEIGHTS.read_text(encoding="utf-8")
+    found = [text[: text.index("\nWITH_VECTORS = ")]]
+    for name, models in weights.items():
+        rows = [f"{name} = SectionWeights("]
+        for model in ("better", "right", "near", "scope"):
+            rows += [
+                f"    {model}={{",
+                *(f'        "{one}": {value},' for one, value in models[model].items()),
+                "    },",
+            ]
+        found.append("\n".join([*rows, ")"]))
+    return "\n".join(found[:1]) + "\n" + "\n\n".join(found[1:]) + "\n"
+
+
 def main() -> None:
-    """Fit the model with vectors, then the one without, and print both."""
+    """Fit the model with vectors, then the one without; print what they reach and write them."""
     search = base()
     asked, lay = [one for one in natural(search) if one.asks], list(kept_out(search))
     messages = [one for one in asked if one.lang == "en"]
-    report(sample_of({"en": search}, messages, lay), ("BETTER", "RIGHT", "NEAR"))
-    print("SCOPE", end=" ")
-    scope({"en": search}, [*(one for one in messages if one.right), *lay[::KEPT]], list(off_topic("en")))
+    in_english = report(sample_of({"en": search}, messages, lay))
+    inside = [*(one for one in messages if one.right), *lay[::KEPT]]
+    in_english["scope"] = scope({"en": search}, inside, list(off_topic("en")))
     searches = {one: in_language(search, one) for one in search.knowledge.languages}
     # Editions have their sections in one order, so that a place is the same section in each language.
     others = [*elsewhere(searches, "fitted"), *(one for one in asked if one.lang != "en")]
     print()
-    report(sample_of(searches, [*messages, *others]), ("BETTER_BY_WORDS", "RIGHT_BY_WORDS", "NEAR_BY_WORDS"))
-    print("SCOPE_BY_WORDS", end=" ")
+    by_words = report(sample_of(searches, [*messages, *others]))
     inside = [one for one in (*messages, *others) if one.right and other_subjects(one.lang)[0]]
-    scope(searches, inside, [one for language in searches for one in off_topic(language)])
+    by_words["scope"] = scope(searches, inside, [one for language in searches for one in off_topic(language)])
+    WEIGHTS.write_text(written({"WITH_VECTORS": in_english, "BY_WORDS": by_words}), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -26,6 +26,7 @@ from engine.language.text import words
 from engine.language.vectors import Floats, Numbers, WordVectors, numbered
 from engine.retrieval.protocol import Hit, Retriever
 from engine.retrieval.questions import content_words, split
+from engine.retrieval.section_weights import BY_WORDS, WITH_VECTORS, SectionWeights
 
 OFFERED = 4
 """So many sections are offered at most."""
@@ -42,85 +43,6 @@ THREAD = 3
 """So many earlier messages say what the conversation is about."""
 TEXT_WEIGHT = 2.0
 """How much a section's own text counts beside one lay question."""
-
-# Written by evaluation/section_fusion.py.
-BETTER: Mapping[str, float] = {
-    "words": 3.46,
-    "kin": 5.78,
-    "pieces": 3.42,
-    "nearest": 7.83,
-    "covered": 2.06,
-    "words_before": 2.72,
-    "kin_before": 1.94,
-    "pieces_before": 2.55,
-    "nearest_before": 7.65,
-    "covered_before": 4.28,
-    "fits": 1.1,
-    "not_theirs": 0.85,
-    "thread_source": 1.73,
-    "thread": 0.38,
-}
-RIGHT: Mapping[str, float] = {
-    "base": -3.17,
-    "share": 3.17,
-    "words": 8.99,
-    "kin": 2.46,
-    "pieces": -0.34,
-    "nearest": -4.9,
-    "covered": -0.11,
-}
-NEAR: Mapping[str, float] = {
-    "base": -2.09,
-    "share": 2.51,
-    "words": 7.95,
-    "kin": 1.78,
-    "pieces": 0.81,
-    "nearest": -2.8,
-    "covered": -0.04,
-}
-BETTER_BY_WORDS: Mapping[str, float] = {
-    "words": 7.94,
-    "kin": 0.0,
-    "pieces": 9.77,
-    "nearest": 5.93,
-    "covered": 2.82,
-    "words_before": 4.37,
-    "kin_before": 0.0,
-    "pieces_before": 7.22,
-    "nearest_before": 3.76,
-    "covered_before": 4.89,
-    "fits": 1.09,
-    "not_theirs": 1.07,
-    "thread_source": 1.67,
-    "thread": 0.34,
-}
-RIGHT_BY_WORDS: Mapping[str, float] = {
-    "base": -2.5,
-    "share": 3.22,
-    "words": 6.17,
-    "kin": 0.0,
-    "pieces": 0.34,
-    "nearest": -2.04,
-    "covered": 0.19,
-}
-SCOPE: Mapping[str, float] = {"base": -3.08, "away": -16.46, "away_kin": -5.12, "away_pieces": -1.21, "here": 2.38}
-SCOPE_BY_WORDS: Mapping[str, float] = {
-    "base": -2.65,
-    "away": -14.58,
-    "away_kin": 0.0,
-    "away_pieces": -7.68,
-    "here": 3.03,
-}
-NEAR_BY_WORDS: Mapping[str, float] = {
-    "base": -1.92,
-    "share": 2.65,
-    "words": 7.06,
-    "kin": 0.0,
-    "pieces": 2.2,
-    "nearest": -2.42,
-    "covered": 0.28,
-}
-"""The last three where there are no vectors."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -215,7 +137,6 @@ class SectionSearch(Retriever):
         rows = self._rows(message, read, earlier, another=another)
         if not rows[:, : 2 * len(READ)].any():
             return SectionsFound()
-        right, near = (RIGHT_BY_WORDS, NEAR_BY_WORDS) if self.vectors is None else (RIGHT, NEAR)
         shares = self._shares(rows)
         order = np.argsort(-shares, kind="stable")
         confidence = evidence_of_fit(rows, shares, int(order[0]))
@@ -225,8 +146,8 @@ class SectionSearch(Retriever):
                 SectionHit(source=self.sections[at][0], section=self.sections[at][1], share=float(shares[at]))
                 for at in order[:most]
             ),
-            right=_chance(right, confidence),
-            near=_chance(near, confidence),
+            right=_chance(self._weights.right, confidence),
+            near=_chance(self._weights.near, confidence),
             scope=self._scope(read),
             like=max(first["words"], first["words_before"]),
             together=bool(earlier) and first["words_before"] + first["kin_before"] > first["words"] + first["kin"],
@@ -273,10 +194,17 @@ class SectionSearch(Retriever):
         """
         if not self.elsewhere:
             return 1.0
-        lines = sum(len(one.lines) for one in self.questions.sections.values())
-        if lines < len(self.elsewhere) / 2:
+        if self._few_lines:
             return float(self._away(read)["away_kin"] <= 0.0)
-        return _chance(SCOPE_BY_WORDS if self.vectors is None else SCOPE, self._away(read))
+        return _chance(self._weights.scope, self._away(read))
+
+    @cached_property
+    def _few_lines(self) -> bool:
+        return sum(len(one.lines) for one in self.questions.sections.values()) < len(self.elsewhere) / 2
+
+    @property
+    def _weights(self) -> SectionWeights:
+        return BY_WORDS if self.vectors is None else WITH_VECTORS
 
     def _away(self, read: Mapping[str, Floats]) -> Mapping[str, float]:
         further = {"away": read["nearest"], "away_kin": read["kin"], "away_pieces": read["pieces"]}
@@ -287,8 +215,7 @@ class SectionSearch(Retriever):
 
     def _shares(self, rows: Floats) -> Floats:
         """The share of each section in what speaks for all of them."""
-        better = BETTER_BY_WORDS if self.vectors is None else BETTER
-        scores = rows @ np.array([better[name] for name in EVIDENCE], dtype=np.float32)
+        scores = rows @ np.array([self._weights.better[name] for name in EVIDENCE], dtype=np.float32)
         shares = np.exp(scores - scores.max())
         return np.asarray(shares / shares.sum(), dtype=np.float32)
 
