@@ -89,7 +89,7 @@ def findings(config: Path | None, kb: Path | None, agents: str | None, language:
 def missing_in(running: Application, language: str) -> Iterator[Finding]:
     """What a language lacks beside English: files of sentences, an assistant's own words, sources, dangers, lay questions."""
     folder = running.settings.config_folder
-    for path in sorted((*folder.rglob("en.yaml"), *folder.rglob("en.md"))):
+    for path in sorted((*folder.rglob("en.yaml"), *folder.rglob("en.md"), *folder.rglob("en.txt"))):
         there = path.with_stem(language)
         if path.parent.name not in {"crisis"} and not there.is_file():
             yield _lacking(there, f"There are no sentences in {language!r}.", f"Translate {path.name} beside it.")
