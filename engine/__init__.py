@@ -97,7 +97,6 @@ if TYPE_CHECKING:
     from engine.language.human_claims import HumanClaims
     from engine.language.letters import words as head_words
     from engine.language.ordinary import ordinary_words
-    from engine.language.phrases import Floor
     from engine.language.text import STOP_WORDS, clean, fold, grade, sentences, squash, stem, stems, words
     from engine.language.vectors import Floats, WordVectors, load_vectors, write_vectors
     from engine.memo import one_turn
@@ -186,6 +185,7 @@ if TYPE_CHECKING:
     from engine.urgency.classifier import HEADS as URGENCY_HEADS
     from engine.urgency.classifier import UrgencyClassifier, said_before
     from engine.urgency.danger import ASK_AGAIN_AFTER
+    from engine.urgency.floor import Floor
     from engine.urgency.llm import URGENCY_GIVEN, LlmUrgency
     from engine.urgency.person import about_another
     from engine.urgency.protocol import FastLayer, UrgencyLayer

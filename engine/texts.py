@@ -121,6 +121,7 @@ class GuideTexts(Strict):
     unsure_about: str
     declined: str
     remark_offer: str
+    check_first: str
     own_language_only: str
     remarks: Remarks
 

@@ -94,7 +94,7 @@ class QuotingAgent:
         earlier = tuple(one for one in task.earlier if one.content not in wishes)
         understood = self.guide.understand(task.message, earlier, task.language)
         asks = understood.reading.kind in {MessageKind.ASKS, MessageKind.SERVICE}
-        if task.urgency is not UrgencyLevel.NONE and not (asks and understood.sure):
+        if task.urgency is not UrgencyLevel.NONE and (not asks or (understood.reading.heavy and not understood.sure)):
             return Draft(reply=self.texts.distress, fixed=True)  # a passage would talk past somebody who tells
         if understood.reading.kind is MessageKind.SERVICE:
             offers = self.guide.service.offers(task.message, task.language)

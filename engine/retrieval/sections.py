@@ -64,7 +64,8 @@ class SectionsFound:
     """Sections, best first. `right`: how likely the first one answers; `near`: that one of the first four does; both where
     the message is about anything here, which is as likely as `scope`.
 
-    `like`: how like the first one is by words. `together`: the message before was needed to find them.
+    `like`: how like the first one is by words; `covered`: how much of what they tell it has at all. `together`: the message
+    before was needed to find them.
     """
 
     hits: tuple[SectionHit, ...] = ()
@@ -72,6 +73,7 @@ class SectionsFound:
     near: float = 0.0
     scope: float = 0.0
     like: float = 0.0
+    covered: float = 0.0
     together: bool = False
 
 
@@ -150,6 +152,7 @@ class SectionSearch(Retriever):
             near=_chance(self._weights.near, confidence),
             scope=self._scope(read),
             like=max(first["words"], first["words_before"]),
+            covered=max(first["covered"], first["covered_before"]),
             together=bool(earlier) and first["words_before"] + first["kin_before"] > first["words"] + first["kin"],
         )
 

@@ -214,14 +214,15 @@ class Engine:
             return self._accompanied(conversation, assistant, text, answer, urgency, referral, ledger)
         if answer is None or due.replaces:
             return self._referred(conversation, assistant, text, urgency, referral, ledger)
+        withheld = due is Help.QUESTION and _only_offers(answer)
         if due is Help.QUESTION:
-            answer = _asking_nothing(answer, assistant.texts.next_part)
+            answer = _asking_nothing(answer, assistant.texts.next_part, assistant.guide.said(language).check_first)
         below = _help_below(due, urgency, referral, said_safe=said_safe)
         if _in_the_original(assistant, answer.filtered.draft, asked.language):
             below = (assistant.guide.said(asked.language).own_language_only, *below)
         turn = self._turn(conversation, assistant, text, cleaned.truncated, answer, urgency, ledger, below)
         declined = _declined(conversation, assistant, asked, answer)
-        danger = after(conversation.danger, due, urgency, "")
+        danger = after(conversation.danger, due, urgency, text if withheld else "")
         conversation = replace(turn.conversation, danger=danger)
         # While the check question is open nothing else asks for a tap.
         offers = () if due is Help.QUESTION else turn.offers
@@ -270,14 +271,16 @@ class Engine:
     ) -> Turn:
         """The turn after somebody has answered the check question, or said that they are safe, by a button or in words.
 
-        `said`: their words. Who is safe gets an answer to what the referral stood in place of, if there is such a message.
+        `said`: their words. Who is safe, or says no, gets an answer to what the referral or the question stood in place of, if
+        there is such a message.
         """
         referral = referral or self.referrals.choose()
         assistant = self.assistants.get(conversation.assistant) or self.assistants[self.default]
         assistant = assistant.speaking(referral.language)
         before, asked = conversation.danger, said or getattr(referral.texts.buttons, answer.value)
         conversation = replace(conversation, danger=answered(before, answer))
-        if answer is DangerAnswer.SAFE and before.held:
+        no_danger = answer is DangerAnswer.NO and before.told is None and before.asked is not None
+        if (answer is DangerAnswer.SAFE or no_danger) and before.held:
             usual = referral.language
             return await self.respond(
                 conversation, before.held, usual=usual, said_safe=True, built_in=built_in, referral=referral
@@ -659,13 +662,23 @@ def _kept(conversation: Conversation) -> Help:
     return Help.NONE if conversation.danger.told is None else Help.LINE
 
 
-def _asking_nothing(answer: Answer, offer: str) -> Answer:
-    """The answer without an offer of its own, so that a yes or a no is said to the check question."""
+def _asking_nothing(answer: Answer, offer: str, check_first: str) -> Answer:
+    """The answer without an offer of its own, so that a yes or a no is said to the check question.
+
+    Where it is nothing but questions to tap, these come when the check question is answered.
+    """
     draft = answer.filtered.draft
     if draft is None:
         return answer
-    plain = replace(draft, reply=draft.reply.removesuffix(offer).rstrip(), handoff=None)
+    reply = check_first if _only_offers(answer) else draft.reply.removesuffix(offer).rstrip()
+    plain = replace(draft, reply=reply, handoff=None)
     return replace(answer, filtered=replace(answer.filtered, draft=plain))
+
+
+def _only_offers(answer: Answer) -> bool:
+    """Whether an answer is nothing but questions to tap."""
+    draft = answer.filtered.draft
+    return draft is not None and draft.fixed and bool(draft.offers) and not draft.citations
 
 
 def _help_below(due: Help, urgency: Urgency, referral: Referral, *, said_safe: bool) -> tuple[str, ...]:

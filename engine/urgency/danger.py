@@ -41,7 +41,7 @@ def told_again(danger: Danger) -> bool:
 
 
 def after(danger: Danger, shown: Help, urgency: Urgency, message: str) -> Danger:
-    """What is remembered after a reply that was shown with this help."""
+    """What is remembered after a reply that was shown with this help; `message`: what it has not answered."""
     older = Danger(
         told=_older(danger.told),
         shown=_older(danger.shown),
@@ -64,7 +64,7 @@ def after(danger: Danger, shown: Help, urgency: Urgency, message: str) -> Danger
             entry=urgency.entry or danger.entry,
         )
     if shown is Help.QUESTION:
-        return replace(older, asked=0, kind=urgency.kind, entry=urgency.entry)
+        return replace(older, asked=0, held=message, kind=urgency.kind, entry=urgency.entry)
     return older
 
 

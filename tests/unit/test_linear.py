@@ -16,10 +16,10 @@ import adapters
 import engine
 from adapters.moderation.redaction import as_shown
 from engine.language.letters import plain
-from engine.language.phrases import Floor
 from engine.language.text import clean, fold, sentences, words
 from engine.retrieval.questions import split
 from engine.urgency.classifier import UrgencyClassifier
+from engine.urgency.floor import Floor
 from engine.urgency.person import about_another
 
 SHORT, LONG = 1_000, 8_000

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 
 from bots.compose import Application
 from bots.settings import CafiSettings
+from engine.agent.service import SERVICE
 from engine.turn.engine import Engine
-from engine.types import Help
+from engine.types import DangerAnswer, Help
 
 
 @pytest.fixture(scope="module")
@@ -96,3 +99,38 @@ async def test_a_grave_subject_is_offered_only_to_who_has_named_it(shipped: Engi
     assert not any(one.source.id.startswith("suicid") for one in about_bread.hits)
     named = guide.understand("how do i help my family after a suicide", (), "en")
     assert any(one.source.id.startswith("suicid") for one in named.hits)
+
+
+async def test_a_question_that_may_tell_of_danger_is_answered_after_the_check_question(shipped: Engine) -> None:
+    """Nothing is offered while the check question is open; after a no come the questions that were meant, with the contacts."""
+    asked = await shipped.respond(shipped.start(), "does it go away if u stop it. not saying im gonna")
+    first = shipped.assistants[shipped.default].guide.said("en").check_first
+    assert asked.help is Help.QUESTION and asked.reply.text.startswith(first) and not asked.offers
+    answered = await shipped.answered(asked.conversation, DangerAnswer.NO)
+    assert answered.offers and "112" in answered.reply.text and first not in answered.reply.text
+    again = await shipped.answered(answered.conversation, DangerAnswer.NO)
+    assert not again.offers, "a message is held once"
+
+
+async def test_a_remark_never_gets_the_same_sentence_twice_in_a_row(shipped: Engine) -> None:
+    """Who goes on telling is not told the same each time, and nothing is quoted."""
+    conversation, said = shipped.start(), []
+    for remark in ("i made soup today", "with leeks", "my neighbour had some too", "then we watched the rain"):
+        turn = await shipped.respond(conversation, remark)
+        conversation = turn.conversation
+        said.append(turn.reply.text.split("\n")[0])
+        assert not turn.reply.citations
+    assert all(one != other for one, other in pairwise(said))
+
+
+async def test_what_is_about_another_subject_is_declined_in_each_language(shipped: Engine) -> None:
+    """No text of ours is offered to who asks for a recipe, a train or a sum."""
+    for message in (
+        "how do i get grease out of a wool jumper",
+        "wann fährt der letzte zug nach hamburg",
+        "qué tiempo va a hacer mañana en sevilla",
+        "quelle est la capitale de la mongolie",
+        "hvordan steker jeg laks i ovnen",
+    ):
+        turn = await shipped.respond(shipped.start(), message)
+        assert not turn.reply.citations and all(one.source == SERVICE for one in turn.offers), message

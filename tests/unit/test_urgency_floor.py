@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from bots.compose import Application
 from bots.settings import CafiSettings
 from engine.exceptions import ConfigurationError
-from engine.language.phrases import MOST, Floor, FloorFile
 from engine.types import Kind, UrgencyLevel
+from engine.urgency.floor import MOST, Floor, FloorFile
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "config" / "urgency" / "floor"
