@@ -19,9 +19,9 @@ from evaluation.kind_heads import WEIGHTS, messages
 from evaluation.section_fusion import logistic
 
 ROOT = Path(__file__).parents[1]
-SCALE = np.array([10.0, 10.0, 10.0, 1.0, 1.0])
+SCALE = np.array([10.0, 10.0, 10.0, 1.0, 10.0, 10.0, 10.0, 1.0])
 """Likenesses are small numbers; the penalty on weights must not see that."""
-NAMES = ("best", "lead", "ahead", "kind", "short")
+NAMES = ("best", "lead", "ahead", "kind", "nearest", "nearest_ahead", "pieces", "short")
 
 
 def without(service: Service, texts: Collection[str]) -> Service:

@@ -12,7 +12,7 @@ from functools import cached_property
 
 from engine.agent.kinds import MessageKinds, MessageReading
 from engine.agent.passages import already_shown
-from engine.agent.service import Service
+from engine.agent.service import Likeness, Service
 from engine.knowledge.base import KnowledgeBase
 from engine.knowledge.section import Audience, Section
 from engine.knowledge.source import Source
@@ -162,15 +162,17 @@ class Guide:
             (source.id, section.id): (source, section) for source, section in self.search(self.own_language).sections
         }
 
-    def likeness(self, message: str, language: str) -> float:
-        """How like any section a message is by words; what is less like a question about the service is none."""
+    def likeness(self, message: str, language: str) -> Likeness:
+        """How like any section a message is; what is less like a question about the service is none."""
         search = self.search(language)
-        return float(search.centroids.likeness(message)[: len(search.sections)].max(initial=0.0))
+        size, centroids = len(search.sections), search.centroids
+        by_words, nearest = centroids.likeness(message)[:size], centroids.nearest(message)[:size]
+        return Likeness(words=float(by_words.max(initial=0.0)), nearest=float(nearest.max(initial=0.0)))
 
     def is_about_service(self, message: str, language: str, least: float = 1.0) -> bool:
         """Whether a message is more like a question about the service than like any section; `least`: so much as like."""
-        _, best = self.service.here(language).nearest(message)[0]
-        return best > least * self.likeness(message, language)
+        best = self.service.here(language).likest(message)
+        return best > least * self.likeness(message, language).words
 
     def offers(self, hits: Sequence[SectionHit], language: str, most: int = OFFERED) -> tuple[Offer, ...]:
         """The questions that stand for sections, each once."""

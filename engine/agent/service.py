@@ -61,13 +61,39 @@ PARTS = 6
 """So many sentences of a message are read one by one."""
 _LENGTH = 4000  # characters of a message in which explicit words are looked for
 WEIGHTS: Mapping[str, float] = {
-    "base": -3.16,
-    "best": -1.26,
-    "lead": 12.12,
-    "ahead": 9.56,
-    "kind": 0.98,
-    "short": -0.09,
+    "base": -3.95,
+    "best": -4.6,
+    "lead": 3.17,
+    "ahead": 0.28,
+    "kind": 0.96,
+    "nearest": 1.86,
+    "nearest_ahead": 7.72,
+    "pieces": 4.65,
+    "short": -0.23,
 }
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Likeness:
+    """How like a text something is, from 0 to 1: by words, and by its nearest lines."""
+
+    words: float = 0.0
+    nearest: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SubjectLikeness:
+    """How like a text a subject is, from 0 to 1: by words, by its nearest lines, and by pieces of words."""
+
+    subject: str
+    words: float
+    nearest: float
+    pieces: float
+
+    @property
+    def whole(self) -> float:
+        """All three together, by which subjects are ordered."""
+        return self.words + self.nearest + self.pieces / 2
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,12 +119,23 @@ class ServiceAnswers:
             for number, subject in enumerate(self.subjects)
             for line in (*self.lines[subject], *filter(None, (self.offers.get(subject),)))
         ]
-        return Centroids.build(texts, len(self.subjects), language=snowball(self.language))
+        return Centroids.build(texts, len(self.subjects), language=snowball(self.language), whole=True)
 
-    def nearest(self, message: str) -> list[tuple[str, float]]:
+    def read(self, message: str) -> list[SubjectLikeness]:
         """The subjects with how like a message they are, best first."""
-        by_words = self.centroids.likeness(message)
-        return [(self.subjects[at], float(by_words[at])) for at in np.argsort(-by_words, kind="stable")]
+        rows = zip(
+            self.subjects,
+            map(float, self.centroids.likeness(message)),
+            map(float, self.centroids.nearest(message)),
+            map(float, self.centroids.in_pieces(message)),
+            strict=True,
+        )
+        found = [SubjectLikeness(subject=one, words=like, nearest=line, pieces=part) for one, like, line, part in rows]
+        return sorted(found, key=lambda one: -one.whole)
+
+    def likest(self, message: str) -> float:
+        """How like a message the likest subject is by words."""
+        return max((one.words for one in self.read(message)), default=0.0)
 
     @classmethod
     def load(cls, path: Path) -> ServiceAnswers:
@@ -178,19 +215,30 @@ class Service:
         return self.languages.get(language) or self.languages["en"]
 
     def evidence(
-        self, message: str, earlier: Sequence[Message], language: str, rival: float
+        self, message: str, earlier: Sequence[Message], language: str, rival: Likeness
     ) -> tuple[str, dict[str, float]]:
         """The nearest subject, and what speaks for it. `rival`: how like the message anything else is."""
-        (subject, best), (_, second) = self.here(language).nearest(message)[:2]
+        best, second = self.here(language).read(message)[:2]
         sums = self.kinds.sums(message, earlier)
-        own = MessageKind.SOCIAL if subject in SOCIAL else MessageKind.SERVICE
+        own = MessageKind.SOCIAL if best.subject in SOCIAL else MessageKind.SERVICE
         others = max(sums[one.value] for one in (MessageKind.ASKS, MessageKind.TELLS))
-        kind = max(-4.0, min(4.0, sums[own.value] - others))
-        short = 1 / max(1, len(words(message)))
-        return subject, {"best": best, "lead": best - second, "ahead": best - rival, "kind": kind, "short": short}
+        return best.subject, {
+            "best": best.words,
+            "lead": best.whole - second.whole,
+            "ahead": best.words - rival.words,
+            "kind": max(-4.0, min(4.0, sums[own.value] - others)),
+            "nearest": best.nearest,
+            "nearest_ahead": best.nearest - rival.nearest,
+            "pieces": best.pieces,
+            "short": 1 / max(1, len(words(message))),
+        }
 
     def subject(
-        self, message: str, earlier: Sequence[Message], language: str, rival: Callable[[str], float] = lambda text: 0.0
+        self,
+        message: str,
+        earlier: Sequence[Message],
+        language: str,
+        rival: Callable[[str], Likeness] = lambda text: Likeness(),
     ) -> str:
         """What of the service a message or one of its sentences asks about, empty for nothing.
 
@@ -220,7 +268,7 @@ class Service:
                     return subject
         return ""
 
-    def _chance(self, text: str, earlier: Sequence[Message], language: str, rival: float) -> tuple[str, float]:
+    def _chance(self, text: str, earlier: Sequence[Message], language: str, rival: Likeness) -> tuple[str, float]:
         subject, evidence = self.evidence(text, earlier, language, rival)
         if subject == HUMAN and earlier:
             # Who asks for a person changes the subject, and may do so twice: what was said before speaks against neither.
@@ -233,7 +281,7 @@ class Service:
     def offers(self, message: str, language: str, most: int = 4) -> tuple[Offer, ...]:
         """The subjects nearest to a message, as questions on buttons."""
         here = self.here(language)
-        near = [subject for subject, like in here.nearest(message) if like and subject in here.offers]
+        near = [one.subject for one in here.read(message) if one.words and one.subject in here.offers]
         return tuple(Offer(question=here.offers[one], source=SERVICE, section=one) for one in near[:most])
 
     def answer(self, subject: str, language: str, live: Live | None, put_in: Mapping[str, str]) -> str:
