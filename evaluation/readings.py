@@ -1,0 +1,50 @@
+"""What two readers said of conversations without a language model, before and after: `python -m evaluation.readings`.
+
+The conversations, the replies and both readings are in `evaluation/data/readings/conversations_4.jsonl`.
+"""
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from engine import read_text, wilson
+
+CONVERSATIONS = Path(__file__).parent / "data" / "readings" / "conversations_4.jsonl"
+
+USEFUL = 2  # the mean of two ratings from which a reply counts as useful
+
+
+def figures(turns: Sequence[Any], arm: str) -> dict[str, int]:
+    """Of how many replies both said it (`useful`: their mean is 2 or more; `true`: a question about the service answered so)."""
+    ratings = [turn[arm]["ratings"] for turn in turns]
+
+    def both(said: Callable[[Any], bool]) -> int:
+        return sum(all(said(one) for one in pair) for pair in ratings)
+
+    return {
+        "useful": sum(sum(one["use"] for one in pair) / len(pair) >= USEFUL for pair in ratings),
+        "off": both(lambda one: one["use"] == 0),
+        "wrong": both(lambda one: one["wrong"]),
+        "hurt": both(lambda one: one["hurt"]),
+        "service": both(lambda one: one["bot"] is not None),
+        "true": both(lambda one: one["bot"] is True),
+    }
+
+
+def main() -> None:
+    """Print one line for each state and group of languages."""
+    rows = [json.loads(line) for line in read_text(CONVERSATIONS).splitlines()]
+    for name, english in (("English", True), ("not English", False)):
+        turns = [turn for row in rows if (row["lang"] == "en") is english for turn in row["turns"]]
+        for arm in ("before", "after"):
+            found = figures(turns, arm)
+            low, high = wilson(found["useful"], len(turns)) or (0.0, 0.0)
+            counts = ", ".join(f"{key} {count}" for key, count in found.items())
+            print(
+                f"{name}, {arm}: of {len(turns)} {counts}; useful {found['useful'] / len(turns):.2f} ({low:.2f}-{high:.2f})"
+            )
+
+
+if __name__ == "__main__":
+    main()
