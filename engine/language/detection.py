@@ -36,8 +36,13 @@ SHORTEST = 2
 OURS = frozenset({"en", "de", "es", "fr", "nb"})
 LONGEST = 400
 """Characters that are looked at."""
-_NORWEGIAN = {"no": "nb", "nn": "nb", "da": "nb", "sv": "nb"}
-"""Bokmål, Nynorsk, Danish and Swedish are not told apart in a few words; our texts are in Bokmål, which all of them can read."""
+_READ_AS = {
+    **dict.fromkeys(("no", "nn", "da", "sv"), "nb"),
+    **dict.fromkeys(("an", "ext"), "es"),
+    **dict.fromkeys(("gcf", "gcr", "oc", "wa"), "fr"),
+    "lb": "de",
+}
+"""Near relatives that a few words or a dialect are mistaken for; who writes them reads the language of our texts."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,7 +64,7 @@ class LanguageDetector:
         if usual == "en" and _plainly_english(said):
             return usual
         code, chance = identifier().classify(message[:LONGEST])
-        return _NORWEGIAN.get(code, str(code)) if chance >= SURE else self._before(earlier, usual) or usual
+        return _READ_AS.get(code, str(code)) if chance >= SURE else self._before(earlier, usual) or usual
 
     def _before(self, earlier: Sequence[Message], usual: str | None) -> str | None:
         """The language of the last message that has more than one word, None where there is none."""
@@ -84,10 +89,10 @@ def _shows(one: Message) -> bool:
 
 
 def _chances(text: str, codes: Iterable[str]) -> dict[str, float]:
-    """How likely a text is of each of these languages; Norwegian by the likeliest of those that are read as it."""
+    """How likely a text is of each of these languages, by the likeliest of those that are read as it."""
     found = dict.fromkeys(codes, 0.0)
     for code, chance in identifier().rank(text):
-        ours = _NORWEGIAN.get(code, str(code))
+        ours = _READ_AS.get(code, str(code))
         if ours in found:
             found[ours] = max(found[ours], float(chance))
     return found

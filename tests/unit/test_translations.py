@@ -481,6 +481,7 @@ IN_NORWEGIAN = "Hva er en psykose, og hvor lenge varer den?"
         ((IN_GERMAN, "ok"), "hilft Bewegung", "de"),
         (("ok",), "hva hjelper", "nb"),
         ((), "qu'est-ce que c'est", "fr"),
+        ((), "y tu quien eres", "es"),
     ],
 )
 def test_a_few_words_leave_a_conversations_language_only_where_they_are_plainly_of_another(
