@@ -36,9 +36,8 @@ GRAVE = frozenset({"self_harm", "violence", "legal_capacity"})
 """Subjects of `config/stakes.yaml` that nobody is offered by chance: a button on suicide below a remark on bread frightens."""
 PLAINLY = 0.35
 """With so large a share a section on a grave subject is offered to somebody who has not named it in our words."""
-LEAST_LIKE, LEAST_COVERED, SURE_SCOPE = 0.1, 0.5, 0.8
-"""What shares less with a section by words, tells more that it has not, or is less likely about anything here is not quoted: of
-what was sure and covered by less than half, 0.6 were right, of the rest 0.8."""
+LEAST_LIKE = 0.1
+"""What shares less with a section by words is not quoted: among few sections one always leads."""
 MAY_BE_SERVICE = 0.7
 """What is so much as like the service as like any section may be about it: such questions stand among those that are offered."""
 FURTHER = 3
@@ -66,9 +65,7 @@ class Understood:
 
     @property
     def _is_sure(self) -> bool:
-        found = self.found
-        enough = found.like >= LEAST_LIKE and found.covered >= LEAST_COVERED and found.scope >= SURE_SCOPE
-        return found.right >= SURE and enough
+        return self.found.right >= SURE and self.found.like >= LEAST_LIKE and self.found.scope >= IN_SCOPE
 
     @property
     def away(self) -> bool:

@@ -194,7 +194,7 @@ async def test_who_says_they_are_safe_gets_an_answer_with_the_contacts_in_view(t
     _, state = await last(chat, begun(chat), "what are the voices that keep telling me to kill?")
     assert state.conversation.danger.held
     shown, state = await last(chat, state, command="safe")
-    assert shown.turn is not None and "voices" in {one.source for one in shown.turn.offers} and "112" in shown.text
+    assert "Voices are sounds" in shown.text and "112" in shown.text
     assert state.conversation.danger.told is None
 
 
