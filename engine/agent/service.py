@@ -82,12 +82,10 @@ class Likeness:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class SubjectLikeness:
-    """How like a text a subject is, from 0 to 1: by words, by its nearest lines, and by pieces of words."""
+class SubjectLikeness(Likeness):
+    """How like a text a subject is, by pieces of words, too."""
 
     subject: str
-    words: float
-    nearest: float
     pieces: float
 
     @property
@@ -119,7 +117,7 @@ class ServiceAnswers:
             for number, subject in enumerate(self.subjects)
             for line in (*self.lines[subject], *filter(None, (self.offers.get(subject),)))
         ]
-        return Centroids.build(texts, len(self.subjects), language=snowball(self.language), whole=True)
+        return Centroids.build(texts, len(self.subjects), language=snowball(self.language))
 
     def read(self, message: str) -> list[SubjectLikeness]:
         """The subjects with how like a message they are, best first."""
@@ -135,7 +133,7 @@ class ServiceAnswers:
 
     def likest(self, message: str) -> float:
         """How like a message the likest subject is by words."""
-        return max((one.words for one in self.read(message)), default=0.0)
+        return float(self.centroids.likeness(message).max(initial=0.0))
 
     @classmethod
     def load(cls, path: Path) -> ServiceAnswers:
@@ -219,19 +217,14 @@ class Service:
     ) -> tuple[str, dict[str, float]]:
         """The nearest subject, and what speaks for it. `rival`: how like the message anything else is."""
         best, second = self.here(language).read(message)[:2]
+        return best.subject, _evidence(message, best, second, rival, self._kind(best.subject, message, earlier))
+
+    def _kind(self, subject: str, message: str, earlier: Sequence[Message]) -> float:
+        """How far a message is more of the subject's kind than asking or telling of anything else."""
         sums = self.kinds.sums(message, earlier)
-        own = MessageKind.SOCIAL if best.subject in SOCIAL else MessageKind.SERVICE
+        own = MessageKind.SOCIAL if subject in SOCIAL else MessageKind.SERVICE
         others = max(sums[one.value] for one in (MessageKind.ASKS, MessageKind.TELLS))
-        return best.subject, {
-            "best": best.words,
-            "lead": best.whole - second.whole,
-            "ahead": best.words - rival.words,
-            "kind": max(-4.0, min(4.0, sums[own.value] - others)),
-            "nearest": best.nearest,
-            "nearest_ahead": best.nearest - rival.nearest,
-            "pieces": best.pieces,
-            "short": 1 / max(1, len(words(message))),
-        }
+        return max(-4.0, min(4.0, sums[own.value] - others))
 
     def subject(
         self,
@@ -247,11 +240,11 @@ class Service:
         named = self.named(message)
         if named and len(spelt(message)) <= SHORT:
             return named
-        subject, chance = self._chance(message, earlier, language, rival(message))
+        subject, chance = self._chance(message, earlier, language, rival)
         if chance >= SURE:
             return subject
         parts = [one for one in sentences(message) if len(words(one)) > 1][:PARTS]
-        found = [self._chance(one, earlier, language, rival(one)) for one in parts]
+        found = [self._chance(one, earlier, language, rival) for one in parts]
         asked = [one for one in found if one[0] not in SOCIAL and one[1] >= SURE_OF_PART]
         return max(asked, key=lambda one: one[1])[0] if asked else ""
 
@@ -268,15 +261,19 @@ class Service:
                     return subject
         return ""
 
-    def _chance(self, text: str, earlier: Sequence[Message], language: str, rival: Likeness) -> tuple[str, float]:
-        subject, evidence = self.evidence(text, earlier, language, rival)
-        if subject == HUMAN and earlier:
+    def _chance(
+        self, text: str, earlier: Sequence[Message], language: str, rival: Callable[[str], Likeness]
+    ) -> tuple[str, float]:
+        best, second = self.here(language).read(text)[:2]
+        kind = self._kind(best.subject, text, earlier)
+        if best.subject == HUMAN and earlier:
             # Who asks for a person changes the subject, and may do so twice: what was said before speaks against neither.
-            evidence = max(evidence, self.evidence(text, (), language, rival)[1], key=lambda one: one["kind"])
+            kind = max(kind, self._kind(best.subject, text, ()))
+        if best.subject == OTHER or best.words < LEAST_LIKE or kind < 1:
+            return best.subject, 0.0  # as most messages; what else they are like need not be known
+        evidence = _evidence(text, best, second, rival(text), kind)
         total = WEIGHTS["base"] + sum(WEIGHTS[name] * value for name, value in evidence.items())
-        return subject, 0.0 if subject == OTHER or evidence["best"] < LEAST_LIKE or evidence["kind"] < 1 else float(
-            1 / (1 + np.exp(-total))
-        )
+        return best.subject, float(1 / (1 + np.exp(-total)))
 
     def offers(self, message: str, language: str, most: int = 4) -> tuple[Offer, ...]:
         """The subjects nearest to a message, as questions on buttons."""
@@ -289,3 +286,19 @@ class Service:
         here = self.here(language)
         told = live(subject, language) if live is not None and subject in LIVE else ""
         return told or here.answers[subject].format(**put_in)
+
+
+def _evidence(
+    message: str, best: SubjectLikeness, second: SubjectLikeness, rival: Likeness, kind: float
+) -> dict[str, float]:
+    """What speaks for the best subject, by the names of `WEIGHTS`."""
+    return {
+        "best": best.words,
+        "lead": best.whole - second.whole,
+        "ahead": best.words - rival.words,
+        "kind": kind,
+        "nearest": best.nearest,
+        "nearest_ahead": best.nearest - rival.nearest,
+        "pieces": best.pieces,
+        "short": 1 / max(1, len(words(message))),
+    }

@@ -163,7 +163,7 @@ class TermCentroids:
 
 @dataclass(frozen=True, kw_only=True)
 class Centroids:
-    """Labels by words, by vectors, by the pieces that words share, and by single texts; all but the first may be left out.
+    """Labels by words, by the pieces that words share, by single texts and, where there are vectors, by those.
 
     `texts`: every text as a label of its own, in the order of `text_labels`.
     """
@@ -171,9 +171,9 @@ class Centroids:
     language: str
     words: TermCentroids
     kin: Floats | None
-    pieces: TermCentroids | None
+    pieces: TermCentroids
     vectors: WordVectors | None
-    texts: TermCentroids | None
+    texts: TermCentroids
     text_labels: Numbers
 
     @classmethod
@@ -183,13 +183,8 @@ class Centroids:
         size: int,
         vectors: WordVectors | None = None,
         language: str = "english",
-        *,
-        whole: bool = False,
     ) -> Centroids:
-        """What `size` labels have in common; a label without a text is like nothing. `language`: Snowball's name.
-
-        `whole`: pieces of words and single texts count, too.
-        """
+        """What `size` labels have in common; a label without a text is like nothing. `language`: Snowball's name."""
         texts = sorted(texts, key=lambda one: one.label)
         read = [words(one.text) for one in texts]
         known, said = numbered(chain.from_iterable(read))  # each word is looked up once, however often it stands there
@@ -204,12 +199,9 @@ class Centroids:
         rows = np.repeat(np.arange(len(read)), lengths)
         begun = np.arange(len(said)) - np.repeat(np.cumsum(lengths) - lengths, lengths) < LONGEST
         said, rows = said[begun], rows[begun]
-        in_pieces: TermCentroids | None = None
-        if whole:
-            cut = [pieces(word) for word in known]
-            parts, columns = numbered(chain.from_iterable(map(cut.__getitem__, said)))
-            many = np.fromiter(map(len, cut), dtype=np.int64, count=len(cut))
-            in_pieces = TermCentroids.build(parts, columns, np.repeat(rows, many[said]), owners, weights, size)
+        cut = [pieces(word) for word in known]
+        parts, columns = numbered(chain.from_iterable(map(cut.__getitem__, said)))
+        many = np.fromiter(map(len, cut), dtype=np.int64, count=len(cut))
         heard, spelt = np.flatnonzero(np.bincount(said, minlength=len(known))), list(known)
         stem_of = np.zeros(len(known), dtype=np.int64)
         stems, stem_of[heard] = numbered(stem(spelt[at], language) for at in heard)
@@ -219,9 +211,9 @@ class Centroids:
             language=language,
             words=TermCentroids.build(stems, terms, rows, owners, weights, size, in_pairs=True),
             kin=kin,
-            pieces=in_pieces,
+            pieces=TermCentroids.build(parts, columns, np.repeat(rows, many[said]), owners, weights, size),
             vectors=vectors,
-            texts=TermCentroids.build(stems, terms, rows, each, alike, len(texts), in_pairs=True) if whole else None,
+            texts=TermCentroids.build(stems, terms, rows, each, alike, len(texts), in_pairs=True),
             text_labels=owners,
         )
 
@@ -239,14 +231,12 @@ class Centroids:
 
     def in_pieces(self, text: str) -> Floats:
         """How like a text each label is by pieces of words: misspelt ones, other endings, parts of compounds."""
-        if self.pieces is None:
-            return self._nothing()
         return self.pieces.likeness([piece for word in words(text)[:LONGEST] for piece in pieces(word)], PART_STRANGE)
 
     def nearest(self, text: str) -> Floats:
         """How like a text the nearest texts of each label are by words, in the mean of the best ones, from 0 to 1."""
         found = self._nothing()
-        if self.texts is None or not len(self.text_labels):
+        if not len(self.text_labels):
             return found
         alike = self.texts.likeness(self._stems(text), 1.0)
         labels, begin, place = self._grouped

@@ -10,7 +10,7 @@ lines about other subjects; all three are fitted by `python -m evaluation.sectio
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -24,6 +24,7 @@ from engine.language.centroids import Centroids, LabelledText, snowball
 from engine.language.spelling import SAID, Spelling
 from engine.language.text import words
 from engine.language.vectors import Floats, Numbers, WordVectors, numbered
+from engine.memo import once_a_turn
 from engine.retrieval.protocol import Hit, Retriever
 from engine.retrieval.questions import content_words, split
 from engine.retrieval.section_weights import BY_WORDS, WITH_VECTORS, SectionWeights
@@ -64,8 +65,7 @@ class SectionsFound:
     """Sections, best first. `right`: how likely the first one answers; `near`: that one of the first four does; both where
     the message is about anything here, which is as likely as `scope`.
 
-    `like`: how like the first one is by words; `covered`: how much of what they tell it has at all. `together`: the message
-    before was needed to find them.
+    `like`: how like the first one is by words. `together`: the message before was needed to find them.
     """
 
     hits: tuple[SectionHit, ...] = ()
@@ -73,7 +73,6 @@ class SectionsFound:
     near: float = 0.0
     scope: float = 0.0
     like: float = 0.0
-    covered: float = 0.0
     together: bool = False
 
 
@@ -102,7 +101,7 @@ class SectionSearch(Retriever):
         gc.disable()  # it would walk ever more small lists that are all kept
         try:
             away = [LabelledText(label=len(self.sections), text=line) for line in self.elsewhere]
-            return Centroids.build([*self._texts(), *away], len(self.sections) + 1, self.vectors, language, whole=True)
+            return Centroids.build([*self._texts(), *away], len(self.sections) + 1, self.vectors, language)
         finally:
             if was_on:
                 gc.enable()
@@ -152,7 +151,6 @@ class SectionSearch(Retriever):
             near=_chance(self._weights.near, confidence),
             scope=self._scope(read),
             like=max(first["words"], first["words_before"]),
-            covered=max(first["covered"], first["covered_before"]),
             together=bool(earlier) and first["words_before"] + first["kin_before"] > first["words"] + first["kin"],
         )
 
@@ -242,8 +240,13 @@ class SectionSearch(Retriever):
         """Learnt from what people would type for sections; where nobody wrote that, from the sections."""
         return Spelling.of((words(one.text) for one in self._texts()), SAID if self.questions.sections else 1)
 
-    def _read(self, text: str) -> dict[str, Floats]:
-        """A text, spelt rightly, against every section and, last, against what is about other subjects."""
+    @cached_property
+    def _read(self) -> Callable[[str], Mapping[str, Floats]]:
+        """A text, spelt rightly, against every section and, last, against what is about other subjects; once a turn, in which
+        one part after the other asks for it."""
+        return once_a_turn(self._compared)
+
+    def _compared(self, text: str) -> Mapping[str, Floats]:
         like, text = self.centroids, " ".join(self._spelling.corrected(words(text[: 2 * LONGEST])))
         found = (like.likeness(text), like.kindred(text), like.in_pieces(text), like.nearest(text), like.covered(text))
         return dict(zip(READ, found, strict=True))

@@ -216,7 +216,8 @@ class Engine:
             return self._referred(conversation, assistant, text, urgency, referral, ledger)
         withheld = due is Help.QUESTION and _only_offers(answer)
         if due is Help.QUESTION:
-            answer = _asking_nothing(answer, assistant.texts.next_part, assistant.guide.said(language).check_first)
+            first = assistant.guide.said(language).check_first if withheld else ""
+            answer = _asking_nothing(answer, assistant.texts.next_part, first)
         below = _help_below(due, urgency, referral, said_safe=said_safe)
         if _in_the_original(assistant, answer.filtered.draft, asked.language):
             below = (assistant.guide.said(asked.language).own_language_only, *below)
@@ -662,15 +663,13 @@ def _kept(conversation: Conversation) -> Help:
     return Help.NONE if conversation.danger.told is None else Help.LINE
 
 
-def _asking_nothing(answer: Answer, offer: str, check_first: str) -> Answer:
-    """The answer without an offer of its own, so that a yes or a no is said to the check question.
-
-    Where it is nothing but questions to tap, these come when the check question is answered.
-    """
+def _asking_nothing(answer: Answer, offer: str, instead: str) -> Answer:
+    """The answer, or what is said in its stead, without an offer of its own, so that a yes or a no is said to the check
+    question."""
     draft = answer.filtered.draft
     if draft is None:
         return answer
-    reply = check_first if _only_offers(answer) else draft.reply.removesuffix(offer).rstrip()
+    reply = instead or draft.reply.removesuffix(offer).rstrip()
     plain = replace(draft, reply=reply, handoff=None)
     return replace(answer, filtered=replace(answer.filtered, draft=plain))
 
