@@ -16,10 +16,10 @@ from pathlib import Path
 import numpy as np
 
 from engine import KIND_HEADS, MESSAGE_KINDS, Features, Message, MessageKinds, Role
+from evaluation.natural_messages import DATA, read_messages
 from evaluation.urgency_training import FOLDS, balanced, fit, fold_of, packed, share_above, threshold_for, vectors
 
 ROOT = Path(__file__).parents[1]
-DATA = ROOT / "evaluation" / "data"
 WEIGHTS = ROOT / "config" / "kinds" / "kinds.bin"
 RECORD = WEIGHTS.with_suffix(".json")
 BITS = 15
@@ -46,23 +46,13 @@ class SortedMessage:
 
 def messages() -> Iterator[SortedMessage]:
     """All there is to learn from."""
-    said: dict[str, list[str]] = {}
-    spoken: dict[str, str] = {}
-    for path in sorted((DATA / "urgency" / "authors").glob("*.jsonl")):
-        for line in path.read_text(encoding="utf-8").splitlines():
-            row = json.loads(line)
-            said[row["id"]] = [one["text"] for one in row["messages"]]
-            spoken[row["id"]] = row["lang"]
-    for path in sorted((DATA / "sections").glob("*.jsonl")):
-        for line in path.read_text(encoding="utf-8").splitlines():
-            row = json.loads(line)
-            conversation, _, at = row["id"].rpartition(".")
-            earlier = tuple(Message(role=Role.USER, content=one) for one in said[conversation][: int(at)])
-            text = said[conversation][int(at)]
-            author = conversation.partition("-")[0]
-            # An earlier reader told no jokes from good news.
-            tone = row.get("tone", "") if path.stem.startswith("readings") or row.get("tone") == "heavy" else ""
-            yield SortedMessage(text, earlier, NAMES[row["kind"]], author, spoken[conversation], tone)
+    for one in read_messages("*.jsonl"):
+        earlier = tuple(Message(role=Role.USER, content=text) for text in one.earlier)
+        tone = one.said.get("tone", "")
+        # An earlier reader told no jokes from good news.
+        told = tone if one.file.startswith("readings") or tone == HEAVY else ""
+        kind, author = NAMES[one.said["kind"]], one.conversation.author
+        yield SortedMessage(one.text, earlier, kind, author, one.conversation.lang, told)
     for path in sorted((ROOT / "knowledge_base").glob("*/questions/*/*.md")):
         lines = [line[2:] for line in path.read_text(encoding="utf-8").splitlines() if line.startswith("- ")]
         for line in lines[:: EVERY.get(path.parent.name, 3)]:

@@ -20,10 +20,10 @@ from scipy.optimize import minimize
 from engine import SECTION_EVIDENCE as EVIDENCE
 from engine import KnowledgeBase, SectionSearch, about_another, load_elsewhere, load_vectors
 from engine import section_confidence as confidence_of
+from evaluation.natural_messages import DATA, ON_SECTIONS, conversations, read_messages
 from evaluation.section_figures import reliability
 
 ROOT = Path(__file__).parents[1]
-DATA = ROOT / "evaluation" / "data"
 WEIGHTS = ROOT / "engine" / "retrieval" / "section_weights.py"
 FOLDS = 5
 CONFIDENCE = ("share", "words", "kin", "pieces", "nearest", "covered")
@@ -64,41 +64,20 @@ def other_subjects(language: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return tuple(one for at, one in enumerate(lines) if at % KEPT), lines[::KEPT]
 
 
-def conversations() -> tuple[dict[str, list[str]], dict[str, str], frozenset[str]]:
-    """What was said in each conversation of the authors of the urgency data, its language, and which messages tell of danger:
-    for those help is named, and as lines they would draw every fright to the sections on emergencies."""
-    said: dict[str, list[str]] = {}
-    spoken: dict[str, str] = {}
-    urgent: set[str] = set()
-    for path in sorted((DATA / "urgency" / "authors").glob("*.jsonl")):
-        for line in path.read_text(encoding="utf-8").splitlines():
-            row = json.loads(line)
-            said[row["id"]] = [one["text"] for one in row["messages"]]
-            spoken[row["id"]] = row["lang"]
-            urgent.update(f"{row['id']}.{at}" for at, one in enumerate(row["messages"]) if one["label"] == "urgent")
-    return said, spoken, frozenset(urgent)
-
-
 def natural(search: SectionSearch) -> Iterator[AskedMessage]:
     """The labelled natural messages; the texts are those of the authors of the urgency data."""
     places = {f"{source.id}#{section.id}": at for at, (source, section) in enumerate(search.sections)}
-    said, spoken, urgent = conversations()
-    for path in sorted((*(DATA / "sections").glob("natural_*.jsonl"), *(DATA / "sections").glob("readings_*.jsonl"))):
-        for line in path.read_text(encoding="utf-8").splitlines():
-            row = json.loads(line)
-            conversation, _, at = row["id"].rpartition(".")
-            if row["id"] in urgent:
-                continue
-            turns = said[conversation]
-            right = frozenset(places[one] for one in row["right"] if one in places)
+    for one in read_messages(*ON_SECTIONS):
+        if not one.urgent:
+            right = frozenset(places[name] for name in one.said["right"] if name in places)
             yield AskedMessage(
-                turns[int(at)],
-                tuple(turns[: int(at)]),
+                one.text,
+                one.earlier,
                 right,
-                right | {places[one] for one in row["near"] if one in places},
-                conversation.partition("-")[0],
-                row["kind"] == "ask",
-                spoken[conversation],
+                right | {places[name] for name in one.said["near"] if name in places},
+                one.conversation.author,
+                one.said["kind"] == "ask",
+                one.conversation.lang,
             )
 
 
@@ -290,7 +269,7 @@ def report(sample: Sample) -> dict[str, dict[str, float]]:
     return found
 
 
-def elsewhere(searches: Mapping[str, SectionSearch], part: str) -> Iterator[AskedMessage]:
+def in_other_languages(searches: Mapping[str, SectionSearch], part: str) -> Iterator[AskedMessage]:
     """The labelled messages in other languages: `fitted` are learnt from, `kept_out` only measured."""
     for line in (DATA / "questions_other_languages.jsonl").read_text(encoding="utf-8").splitlines():
         row = json.loads(line)
@@ -321,12 +300,11 @@ def fold_of(author: str) -> int:
 
 def unread(search: SectionSearch, fold: int) -> SectionSearch:
     """A search that holds no line which an author of this fold wrote in a conversation."""
-    said, _, _ = conversations()
     gone = {
         " ".join(text.split())
-        for name, turns in said.items()
-        if fold_of(name.partition("-")[0]) == fold
-        for text in turns
+        for one in conversations().values()
+        if fold_of(one.author) == fold
+        for text in one.messages
     }
     kept = {
         key: replace(one, lines=tuple(line for line in one.lines if line not in gone))
@@ -380,7 +358,7 @@ def main() -> None:
     in_english["scope"] = scope({"en": search}, inside, list(off_topic("en")))
     searches = {one: in_language(search, one) for one in search.knowledge.languages}
     # Editions have their sections in one order, so that a place is the same section in each language.
-    others = [*elsewhere(searches, "fitted"), *(one for one in asked if one.lang != "en")]
+    others = [*in_other_languages(searches, "fitted"), *(one for one in asked if one.lang != "en")]
     print()
     by_words = report(sample_of(searches, [*messages, *others]))
     inside = [one for one in (*messages, *others) if one.right and other_subjects(one.lang)[0]]

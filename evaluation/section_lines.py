@@ -7,14 +7,13 @@ already are left alone, so that it can be run again with more labels.
 from __future__ import annotations
 
 import hashlib
-import json
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
-from evaluation.section_fusion import DATA, ROOT, conversations
+from evaluation.natural_messages import ON_SECTIONS, read_messages
 
-BASE = ROOT / "knowledge_base" / "schizophrenia"
+BASE = Path(__file__).parents[1] / "knowledge_base" / "schizophrenia"
 LONGEST = 400
 """Characters of a message that becomes a line; longer ones tell many things."""
 MOST = 10
@@ -23,15 +22,11 @@ MOST = 10
 
 def lines() -> Iterator[tuple[str, str, str]]:
     """The language, the section and the text of each line."""
-    said, spoken, urgent = conversations()
-    for path in sorted((*(DATA / "sections").glob("natural_*.jsonl"), *(DATA / "sections").glob("readings_*.jsonl"))):
-        for line in path.read_text(encoding="utf-8").splitlines():
-            row = json.loads(line)
-            conversation, _, at = row["id"].rpartition(".")
-            text = " ".join(said[conversation][int(at)].split())
-            if row["id"] not in urgent and len(text) <= LONGEST and not row.get("lean", int(at) > 0):
-                for section in row["right"]:
-                    yield spoken[conversation], section, text
+    for one in read_messages(*ON_SECTIONS):
+        text = " ".join(one.text.split())
+        if not one.urgent and len(text) <= LONGEST and not one.said.get("lean", one.at > 0):
+            for section in one.said["right"]:
+                yield one.conversation.lang, section, text
 
 
 def put_into(file: Path, wanted: dict[str, list[str]]) -> int:
