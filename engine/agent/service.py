@@ -51,8 +51,9 @@ Live = Callable[[str, str], str]
 """What is true here of a subject, in a language; empty where nothing but the file's answer is to be said."""
 
 # Written by evaluation/service_fit.py.
-SURE, SURE_OF_PART = 0.5, 0.7
-"""From these chances on a whole message, and one of its sentences, is taken for a question about the service."""
+SURE = 0.7
+"""From this chance on a message, or one of its sentences, is taken for a question about the service: from 0.5 on somebody who
+asked whether it goes away (restlessness from a medicine) was told how a chat is erased."""
 LEAST_LIKE = 0.12
 """What is less like every subject is none, however it sounds."""
 SHORT = 12
@@ -245,7 +246,7 @@ class Service:
             return subject
         parts = [one for one in sentences(message) if len(words(one)) > 1][:PARTS]
         found = [self._chance(one, earlier, language, rival) for one in parts]
-        asked = [one for one in found if one[0] not in SOCIAL and one[1] >= SURE_OF_PART]
+        asked = [one for one in found if one[0] not in SOCIAL and one[1] >= SURE]
         return max(asked, key=lambda one: one[1])[0] if asked else ""
 
     def fixed(self, subject: str, message: str) -> bool:
