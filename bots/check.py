@@ -131,7 +131,7 @@ def findings_of(running: Application, config: Path | None = None) -> list[Findin
     file = _file(config)
     found = [*_crisis(running), *_assistants(running), *_files(running), *_private(running), *_spending(running, file)]
     if not any(one.level == "error" for one in found):
-        found += _tried(lambda: running.chat_model)
+        found += [*_tried(lambda: running.chat_model), *_unscoped(running)]
         # How the parts fit: handoffs, and every template, even where only built-in agents are to run.
         rehearsal = Application(settings=running.settings, model=UnreachableModel())
         found += _tried(lambda: dict(rehearsal.engine.assistants))
@@ -229,6 +229,14 @@ def _people(running: Application) -> Iterator[Finding]:
         languages = tuple(sorted(one.stem for one in (folder / "chat").glob("*.yaml")))
         warnings = people_warnings(running.people, folder / PEOPLE, languages)
         yield from (Finding(level="warning", problem=one) for one in warnings)
+
+
+def _unscoped(running: Application) -> Iterator[Finding]:
+    """Languages of the guide in which nothing says what other subjects are."""
+    for language in sorted(set(running.guide_texts) - set(running.elsewhere)):
+        file = running.settings.config_folder / "elsewhere" / f"{language}.txt"
+        problem = f"There are no lines about other subjects in {language!r}: a question about anything may be answered."
+        yield _lacking(file, problem, "Write some, one a line.")
 
 
 def _corrections(path: Path, bases: Mapping[str, KnowledgeBase]) -> Iterator[Finding]:

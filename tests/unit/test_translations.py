@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bots.check import missing_in
+from bots.check import findings_of, missing_in
 from bots.compose import Application
 from bots.settings import CafiSettings
 from engine.agent.smalltalk import SmallTalk
@@ -377,6 +377,17 @@ def test_a_check_lists_what_a_language_lacks() -> None:
     ):
         assert any(part in one for one in lacking), part
     assert [one for language in ("de", "es", "fr", "nb") for one in missing_in(running, language)] == []
+
+
+def test_a_check_names_a_language_in_which_nothing_says_what_other_subjects_are(tmp_path: Path) -> None:
+    """Without such lines a question about anything may be answered from our sources: the check says so and names the file."""
+    root = SHIPPED[0].parents[1]
+    config = shutil.copytree(root / "config", tmp_path / "config")
+    (tmp_path / "knowledge_base").symlink_to(root / "knowledge_base")
+    (config / "elsewhere" / "es.txt").unlink()
+    running = Application(settings=CafiSettings(agents="builtin", config_folder=config))
+    told = [one.text for one in findings_of(running) if "other subjects" in one.text]
+    assert len(told) == 1 and "elsewhere/es.txt" in told[0] and "'es'" in told[0]
 
 
 # --- Ease and pictures ------------------------------------------------------------------------------------------------
