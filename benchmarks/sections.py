@@ -20,8 +20,8 @@ from engine import (
     SectionQuestions,
     SectionSearch,
     Source,
+    TextEncoder,
     load_elsewhere,
-    load_vectors,
     read_lay_questions,
 )
 
@@ -90,8 +90,8 @@ def messages() -> list[str]:
 
 def _row(base: KnowledgeBase, questions: LayQuestions, asked: list[str]) -> dict[str, Cell]:
     folder = ROOT / "config"
-    vectors, away = load_vectors(folder / "vectors" / "en.npz"), load_elsewhere(folder / "elsewhere")["en"]
-    sections = SectionSearch(knowledge=base, questions=questions, vectors=vectors, elsewhere=away)
+    encoder, away = TextEncoder.load(folder / "encoder"), load_elsewhere(folder / "elsewhere")["en"]
+    sections = SectionSearch(knowledge=base, questions=questions, encoder=encoder, elsewhere=away)
     _, built_sections = _timed(lambda: (sections.sections, sections.centroids))
     alone, after = [], []
     for one, before in zip(asked, asked[-1:] + asked[:-1], strict=True):

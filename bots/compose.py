@@ -66,15 +66,14 @@ from engine import (
     Stakes,
     Strict,
     Team,
+    TextEncoder,
     Texts,
     Tier,
     ToneHead,
     UrgencyClassifier,
     WordRelevance,
-    WordVectors,
     load_elsewhere,
     load_referrals,
-    load_vectors,
     one_turn,
     private_sentences,
     read_yaml,
@@ -281,9 +280,9 @@ class Application(Parts):
         return load_referrals(self.settings.config_folder / "crisis", crisis.country, crisis.language)
 
     @cached_property
-    def vectors(self) -> WordVectors:
-        """What English words mean, for every English knowledge base."""
-        return load_vectors(self.settings.config_folder / "vectors" / "en.npz")
+    def encoder(self) -> TextEncoder:
+        """The small language model that reads messages."""
+        return TextEncoder.load(self.settings.config_folder / "encoder")
 
     @cached_property
     def elsewhere(self) -> dict[str, tuple[str, ...]]:
@@ -314,7 +313,7 @@ class Application(Parts):
     @cached_property
     def urgency_classifier(self) -> UrgencyClassifier:
         """What raises a suspicion."""
-        return UrgencyClassifier.load(self.settings.config_folder / "urgency" / "classifier.bin")
+        return UrgencyClassifier.load(self.settings.config_folder / "urgency" / "classifier.bin", self.encoder)
 
     @cached_property
     def kinds(self) -> MessageKinds:
@@ -324,7 +323,7 @@ class Application(Parts):
     @cached_property
     def service(self) -> Service:
         """What is answered of the service itself."""
-        return Service.load(self.settings.config_folder / "service", self.kinds)
+        return Service.load(self.settings.config_folder / "service", self.kinds, self.encoder)
 
     @cached_property
     def guide_texts(self) -> dict[str, GuideTexts]:
@@ -486,14 +485,13 @@ class Application(Parts):
 
     def guide(self, knowledge: KnowledgeBase) -> Guide:
         """What finds sections for the built-in agent."""
-        english = knowledge.manifest.language.casefold().startswith("en")
         return Guide(
             knowledge=knowledge,
             kinds=self.kinds,
             service=self.service,
             texts=self.guide_texts,
             stakes=self.stakes,
-            vectors=self.vectors if english else None,
+            encoder=self.encoder,
             elsewhere=self.elsewhere,
         )
 

@@ -92,13 +92,18 @@ if TYPE_CHECKING:
     from engine.language.detection import LanguageDetector
     from engine.language.detection import identifier as language_identifier
     from engine.language.elsewhere import load_elsewhere
+    from engine.language.encoder import BEFORE as ENCODER_BEFORE
+    from engine.language.encoder import HEADS as ENCODER_HEADS
+    from engine.language.encoder import WINDOW as ENCODER_WINDOW
+    from engine.language.encoder import EncoderDescription, TextEncoder, TextReading, key_of
     from engine.language.features import Features
     from engine.language.heads import FORMAT, Description, Head, LinearHeads
     from engine.language.human_claims import HumanClaims
+    from engine.language.letters import legible
     from engine.language.letters import words as head_words
     from engine.language.ordinary import ordinary_words
     from engine.language.text import STOP_WORDS, clean, fold, grade, sentences, squash, stem, stems, words
-    from engine.language.vectors import Floats, WordVectors, load_vectors, write_vectors
+    from engine.language.vectors import Floats
     from engine.memo import one_turn
     from engine.models.account import Account
     from engine.models.breaker import Breaker, BreakerState
@@ -128,6 +133,7 @@ if TYPE_CHECKING:
     from engine.retrieval.embedding import EmbeddedSources, Embedder
     from engine.retrieval.protocol import Hit, Retriever
     from engine.retrieval.sections import EVIDENCE as SECTION_EVIDENCE
+    from engine.retrieval.sections import READ as SECTION_READINGS
     from engine.retrieval.sections import SectionHit, SectionSearch, SectionsFound
     from engine.retrieval.sections import evidence_of_fit as section_confidence
     from engine.rules import RuleBook
@@ -181,9 +187,9 @@ if TYPE_CHECKING:
         Wish,
         worst,
     )
+    from engine.urgency.classifier import BY_WORDS, UrgencyClassifier, said_before, word_scores
     from engine.urgency.classifier import EARLIER as URGENCY_EARLIER
     from engine.urgency.classifier import HEADS as URGENCY_HEADS
-    from engine.urgency.classifier import UrgencyClassifier, said_before
     from engine.urgency.danger import ASK_AGAIN_AFTER
     from engine.urgency.floor import Floor
     from engine.urgency.llm import URGENCY_GIVEN, LlmUrgency
@@ -223,9 +229,13 @@ def homes() -> dict[str, tuple[str, str]]:
 __all__ = [
     "AGENT_GIVEN",
     "ASK_AGAIN_AFTER",
+    "BY_WORDS",
     "COMPLETENESS_GIVEN",
     "DANGERS_FILE",
     "DOUBTFUL",
+    "ENCODER_BEFORE",
+    "ENCODER_HEADS",
+    "ENCODER_WINDOW",
     "FORMAT",
     "HEADS",
     "JUDGE_GIVEN",
@@ -237,6 +247,7 @@ __all__ = [
     "RELEVANCE_GIVEN",
     "ROLE_AND_TONE",
     "SECTION_EVIDENCE",
+    "SECTION_READINGS",
     "SERVICE",
     "SOURCE_FIDELITY",
     "STOP_WORDS",
@@ -284,6 +295,7 @@ __all__ = [
     "Draft",
     "EmbeddedSources",
     "Embedder",
+    "EncoderDescription",
     "Endpoint",
     "EndpointFigures",
     "EndpointTrial",
@@ -396,6 +408,8 @@ __all__ = [
     "Stretch",
     "Strict",
     "Team",
+    "TextEncoder",
+    "TextReading",
     "Texts",
     "Tier",
     "ToneHead",
@@ -410,7 +424,6 @@ __all__ = [
     "Verdict",
     "Wish",
     "WordRelevance",
-    "WordVectors",
     "about_another",
     "active_after",
     "applicable",
@@ -431,12 +444,13 @@ __all__ = [
     "head_words",
     "is_placeholder",
     "is_placeholder_number",
+    "key_of",
     "language_identifier",
     "lay_question_faults",
+    "legible",
     "line_of",
     "load_elsewhere",
     "load_referrals",
-    "load_vectors",
     "measured",
     "messages_from",
     "named_in_braces",
@@ -481,7 +495,7 @@ __all__ = [
     "try_endpoint",
     "wilson",
     "without_brackets",
+    "word_scores",
     "words",
     "worst",
-    "write_vectors",
 ]

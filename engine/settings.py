@@ -104,7 +104,7 @@ class ModelSettings(Strict):
         default=None,
         min_length=1,
         description=(
-            "embedding model (Azure: deployment) for the search; without it words and the vectors that came with "
+            "embedding model (Azure: deployment) for the search; without it words and the encoder that came with "
             "CAFI decide"
         ),
     )

@@ -1,16 +1,18 @@
-"""What two readers said of conversations without a language model, before and after: `python -m evaluation.readings`.
+"""What two readers said of conversations without a language model, before and after: `python -m evaluation.readings [FILE]`.
 
-The conversations, the replies and both readings are in `evaluation/data/readings/conversations_4.jsonl`.
+The conversations, the replies and both readings are in `evaluation/data/readings/conversations_5.jsonl`, those of the change
+before in `conversations_4.jsonl`.
 """
 
 import json
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from engine import read_text, wilson
 
-CONVERSATIONS = Path(__file__).parent / "data" / "readings" / "conversations_4.jsonl"
+CONVERSATIONS = Path(__file__).parent / "data" / "readings" / "conversations_5.jsonl"
 
 USEFUL = 2  # the mean of two ratings from which a reply counts as useful
 
@@ -34,7 +36,8 @@ def figures(turns: Sequence[Any], arm: str) -> dict[str, int]:
 
 def main() -> None:
     """Print one line for each state and group of languages."""
-    rows = [json.loads(line) for line in read_text(CONVERSATIONS).splitlines()]
+    file = Path(sys.argv[1]) if len(sys.argv) > 1 else CONVERSATIONS
+    rows = [json.loads(line) for line in read_text(file).splitlines()]
     for name, english in (("English", True), ("not English", False)):
         turns = [turn for row in rows if (row["lang"] == "en") is english for turn in row["turns"]]
         for arm in ("before", "after"):

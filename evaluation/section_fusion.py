@@ -1,12 +1,14 @@
 """Fits how the search of sections weighs its evidence: `python -m evaluation.section_fusion`.
 
-Learnt from natural messages that readers gave sections to, and from the lay questions of an author who is not in the base.
-It writes `engine/retrieval/section_weights.py` and prints what the weights reach on messages they were not fitted to, and how
-far the stated chances can be believed (a reliability table).
+Learnt from natural messages that readers gave sections to, of authors whom the encoder has not seen: a state of it that was
+taught `--without` them (`evaluation.encoder_training`) reads them here, or the weights would trust it too much. It writes
+`engine/retrieval/section_weights.py` and prints what the weights reach on messages they were not fitted to, and how far the
+stated chances can be believed (a reliability table).
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,7 +20,8 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from engine import SECTION_EVIDENCE as EVIDENCE
-from engine import KnowledgeBase, SectionSearch, about_another, load_elsewhere, load_vectors
+from engine import SECTION_READINGS as READ
+from engine import KnowledgeBase, SectionSearch, TextEncoder, about_another, load_elsewhere
 from engine import section_confidence as confidence_of
 from evaluation.natural_messages import DATA, ON_SECTIONS, conversations, read_messages
 from evaluation.section_figures import reliability
@@ -26,8 +29,8 @@ from evaluation.section_figures import reliability
 ROOT = Path(__file__).parents[1]
 WEIGHTS = ROOT / "engine" / "retrieval" / "section_weights.py"
 FOLDS = 5
-CONFIDENCE = ("share", "words", "kin", "pieces", "nearest", "covered")
-AWAY = ("away", "away_kin", "away_pieces", "here")
+CONFIDENCE = ("share", *READ)
+AWAY = ("away_nearest", "away_kin", "away_pieces", "away_meant", "here")
 SCALE = 10.0
 """Likenesses are small numbers; the penalty on weights must not see that."""
 OFF_TOPIC = 0.1
@@ -50,12 +53,11 @@ class AskedMessage:
     lang: str = "en"
 
 
-def base() -> SectionSearch:
+def base(encoder: TextEncoder | None = None) -> SectionSearch:
     """The search over the sections of the first knowledge base."""
     knowledge = KnowledgeBase.load(ROOT / "knowledge_base" / "schizophrenia")
-    vectors = load_vectors(ROOT / "config" / "vectors" / "en.npz")
     away, _ = other_subjects("en")
-    return SectionSearch(knowledge=knowledge, questions=knowledge.lay_questions, vectors=vectors, elsewhere=away)
+    return SectionSearch(knowledge=knowledge, questions=knowledge.lay_questions, encoder=encoder, elsewhere=away)
 
 
 def other_subjects(language: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -288,9 +290,9 @@ def off_topic(language: str) -> Iterator[AskedMessage]:
 
 
 def in_language(search: SectionSearch, language: str) -> SectionSearch:
-    """The same sections in another language, by words and their pieces."""
+    """The same sections in another language."""
     edition, (away, _) = search.knowledge.edition(language), other_subjects(language)
-    return SectionSearch(knowledge=edition, questions=edition.lay_questions, elsewhere=away)
+    return replace(search, knowledge=edition, questions=edition.lay_questions, elsewhere=away)
 
 
 def fold_of(author: str) -> int:
@@ -332,38 +334,29 @@ def sample_of(
     )
 
 
-def written(weights: Mapping[str, Mapping[str, Mapping[str, float]]]) -> str:
-    """The module of the weights, each constant anew."""
+def written(weights: Mapping[str, Mapping[str, float]]) -> str:
+    """The module of the weights, the constant anew."""
     text = WEIGHTS.read_text(encoding="utf-8")
-    found = [text[: text.index("\nWITH_VECTORS = ")]]
-    for name, models in weights.items():
-        rows = [f"{name} = SectionWeights("]
-        for model in ("better", "right", "near", "scope"):
-            rows += [
-                f"    {model}={{",
-                *(f'        "{one}": {value},' for one, value in models[model].items()),
-                "    },",
-            ]
-        found.append("\n".join([*rows, ")"]))
-    return "\n".join(found[:1]) + "\n" + "\n\n".join(found[1:]) + "\n"
+    rows = ["WEIGHTS = SectionWeights("]
+    for model in ("better", "right", "near", "scope"):
+        rows += [f"    {model}={{", *(f'        "{one}": {value},' for one, value in weights[model].items()), "    },"]
+    return text[: text.index("WEIGHTS = ")] + "\n".join([*rows, ")"]) + "\n"
 
 
 def main() -> None:
-    """Fit the model with vectors, then the one without; print what they reach and write them."""
-    search = base()
-    asked, lay = [one for one in natural(search) if one.asks], list(kept_out(search))
-    messages = [one for one in asked if one.lang == "en"]
-    in_english = report(sample_of({"en": search}, messages, lay))
-    inside = [*(one for one in messages if one.right), *lay[::KEPT]]
-    in_english["scope"] = scope({"en": search}, inside, list(off_topic("en")))
+    """Fit the model, print what it reaches and write it."""
+    asked = argparse.ArgumentParser(description=__doc__)
+    asked.add_argument("--encoder", type=Path, default=ROOT / "config" / "encoder")
+    asked.add_argument("--authors", required=True, help="whom the encoder has not seen, with commas")
+    given = asked.parse_args()
+    authors = set(given.authors.split(","))
+    search = base(TextEncoder.load(given.encoder))
     searches = {one: in_language(search, one) for one in search.knowledge.languages}
-    # Editions have their sections in one order, so that a place is the same section in each language.
-    others = [*in_other_languages(searches, "fitted"), *(one for one in asked if one.lang != "en")]
-    print()
-    by_words = report(sample_of(searches, [*messages, *others]))
-    inside = [one for one in (*messages, *others) if one.right and other_subjects(one.lang)[0]]
-    by_words["scope"] = scope(searches, inside, [one for language in searches for one in off_topic(language)])
-    WEIGHTS.write_text(written({"WITH_VECTORS": in_english, "BY_WORDS": by_words}), encoding="utf-8")
+    messages = [one for one in natural(search) if one.asks and one.author in authors]
+    weights = report(sample_of(searches, messages))
+    inside = [one for one in messages if one.right]
+    weights["scope"] = scope(searches, inside, [one for language in searches for one in off_topic(language)])
+    WEIGHTS.write_text(written(weights), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,11 +1,13 @@
-"""Trains the heads of the urgency classifier from `evaluation/data/urgency`: `python -m evaluation.urgency_training`.
+"""Trains the heads of the urgency classifier from `evaluation/data/urgency`: `python -m evaluation.urgency_training HELD.json`.
 
-Logistic regressions over hashed features, deterministic. Messages are split by who wrote them, never by message: each
-threshold comes from authors that the model has not seen, and the authors that are kept back are never opened here.
+Logistic regressions over hashed features, deterministic. Messages are split by who wrote them, never by message, and the authors
+that are kept back are never opened here. `HELD.json` is what a state of the encoder says of messages of authors that it has not
+seen (`evaluation.encoder_training --without`): the thresholds, of both together, are chosen on these.
 """
 
 from __future__ import annotations
 
+import argparse
 import hashlib
 import json
 import sys
@@ -24,14 +26,18 @@ from scipy.sparse import csr_matrix
 
 from engine import (
     ASK_AGAIN_AFTER,
+    BY_WORDS,
     FORMAT,
     Description,
     Features,
     Head,
+    LinearHeads,
     Message,
+    TextEncoder,
     UrgencyClassifier,
     read_yaml,
     said_before,
+    word_scores,
 )
 from engine import URGENCY_HEADS as HEADS
 from engine import head_words as words
@@ -42,6 +48,8 @@ ROOT = Path(__file__).parents[1]
 DATA = ROOT / "evaluation" / "data" / "urgency"
 WEIGHTS = ROOT / "config" / "urgency" / "classifier.bin"
 RECORD = WEIGHTS.with_suffix(".json")
+ENCODER = ROOT / "config" / "encoder"
+BEFORE = ("test", "validation", "unseen", "context_pairs")
 BITS = 18
 PENALTY = 2e-5  # of squared weights, for one example of the average weight
 ROUNDS = 80
@@ -87,7 +95,7 @@ def vectors(examples: Iterable[tuple[str, Sequence[Message]]], features: Feature
     for text, earlier in examples:
         row: dict[int, float] = {}
         blocks = list(features.blocks(words(text)))
-        if (before := features.before(said_before(earlier))) is not None:
+        if (before := features.before(words("\n".join(said_before(earlier))))) is not None:
             blocks.append(before)
         for factor, block in blocks:
             for place in block:
@@ -199,9 +207,9 @@ def _fold(one: Labelled) -> int:
 def _held_out(fold: int) -> list[tuple[Labelled, dict[str, float]]]:
     """The scores of one fold by a model that has not seen its authors."""
     models = _material[0].trained(without=fold)
-    layer = UrgencyClassifier.parse(packed(models, dict.fromkeys(HEADS, 0.0), _material[0].ideas, ""))
+    heads = LinearHeads.parse(packed(models, dict.fromkeys(HEADS, 0.0), _material[0].ideas, ""), HEADS)
     tested = [one for one in _material[0].rows if _fold(one) == fold]
-    return [(one, layer.scores(one.message.message, one.message.earlier)) for one in tested]
+    return [(one, word_scores(heads, one.message.message, one.message.earlier)) for one in tested]
 
 
 _material: list[Material] = []  # what the processes of the folds share with the one they were forked from
@@ -243,6 +251,15 @@ def training_files() -> list[Path]:
 
 def main() -> None:
     """Train, choose the thresholds, write weights and record."""
+    asked = argparse.ArgumentParser(description=__doc__)
+    asked.add_argument(
+        "held", type=Path, help="what a state of the encoder says of messages of authors that it has not seen"
+    )
+    asked.add_argument(
+        "state", type=Path, help="the folder of that state; the thresholds are carried over to the finished encoder"
+    )
+    given = asked.parse_args()
+    told: dict[str, list[float]] = json.loads(given.held.read_text(encoding="utf-8"))
     files = training_files()
     rows = labelled(message for path in files for message in read_messages(path))
     ideas = read_yaml(DATA / "concepts.yaml", dict[str, str])
@@ -250,9 +267,14 @@ def main() -> None:
     _material.append(Material.of(rows, ideas))
     with ProcessPoolExecutor(2, mp_context=get_context("fork")) as pool:
         folds = list(pool.map(_held_out, range(FOLDS)))
-    held = [(one, scores) for fold in folds for one, scores in fold if one.natural]
-
-    held = lasting(held)
+    held = lasting(
+        [
+            (one, {name: BY_WORDS * scores[name] + of for name, of in zip(HEADS, told[one.message.id], strict=True)})
+            for fold in folds
+            for one, scores in fold
+            if one.message.id in told
+        ]
+    )
 
     def of(name: str, wanted: bool, lang: str = "", category: str = "") -> list[float]:
         return [
@@ -263,7 +285,9 @@ def main() -> None:
 
     thresholds = {"urgent": threshold_for(of("urgent", False), SHOWN_WRONGLY)}
     thresholds |= {name: threshold_for(of(name, False), share) for name, share in FLAGGED_WRONGLY.items()}
-    weights = packed(_material[0].trained(), thresholds, ideas, digest)
+    models = _material[0].trained()
+    thresholds = carried_over(packed(models, thresholds, ideas, digest), TextEncoder.load(given.state, known=False))
+    weights = packed(models, thresholds, ideas, digest)
     WEIGHTS.write_bytes(weights)
     languages = sorted({one.message.lang for one, _ in held})
     record = {
@@ -277,7 +301,8 @@ def main() -> None:
         },
         "thresholds": {name: round(value, 4) for name, value in thresholds.items()},
         "held out by author, natural messages, question or contacts shown": {
-            "folds": FOLDS,
+            "authors": sorted({one.author for one, _ in held}),
+            "messages": len(held),
             **{
                 name: {
                     "wanted": share_above(of(name, True), thresholds[name]),
@@ -301,6 +326,24 @@ def main() -> None:
     }
     RECORD.write_text(json.dumps(record, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     print(json.dumps(record, indent=2, ensure_ascii=False))
+
+
+def carried_over(weights: bytes, state: TextEncoder) -> dict[str, float]:
+    """The thresholds under which the finished encoder finds as much as the state they were chosen with, in the messages of the
+    version before; nothing is looked at but how much that is."""
+    heads = LinearHeads.parse(weights, HEADS)
+    texts = [one for name in BEFORE for one in read_messages(DATA / f"{name}.jsonl")]
+
+    def sums(encoder: TextEncoder) -> list[dict[str, float]]:
+        layer = UrgencyClassifier(heads, encoder)
+        return [layer.scores(one.message, one.earlier) for one in texts]
+
+    chosen, finished = sums(state), sums(TextEncoder.load(ENCODER, known=False))
+    found = {}
+    for head in heads.description.heads:
+        share = sum(one[head.name] >= head.threshold for one in chosen) / len(texts)
+        found[head.name] = threshold_for([one[head.name] for one in finished], share)
+    return found
 
 
 def counts(rows: Sequence[Labelled]) -> dict[str, dict[str, int]]:

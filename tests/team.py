@@ -118,6 +118,6 @@ def engine_over(folder: Path, model: ScriptedModel | None = None, **settings: An
 def shipped_parts() -> dict[str, Any]:
     """What is read from shipped files and never changes: read once for all tests, as it takes half a second."""
     judges, urgency = ("phrases", "tone_head"), ("urgency_floor", "urgency_classifier")
-    parts = (*judges, *urgency, "elsewhere", "vectors", "stakes", "referrals", "prompts")
+    parts = (*judges, *urgency, "elsewhere", "encoder", "stakes", "referrals", "prompts")
     whole = Application(settings=CafiSettings(agents="builtin"))
     return {name: getattr(whole, name) for name in parts}

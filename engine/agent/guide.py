@@ -16,7 +16,7 @@ from engine.agent.service import Likeness, Service
 from engine.knowledge.base import KnowledgeBase
 from engine.knowledge.section import Audience, Section
 from engine.knowledge.source import Source
-from engine.language.vectors import WordVectors
+from engine.language.encoder import TextEncoder
 from engine.retrieval.sections import IN_SCOPE, OFFERED, SectionHit, SectionSearch, SectionsFound
 from engine.stakes import Stakes
 from engine.texts import GuideTexts
@@ -25,7 +25,7 @@ from engine.urgency.person import about_another, about_self
 
 SURE = 0.6
 """From this chance on that the first section answers, it is quoted; of the natural messages so answered, 0.78 were right."""
-NEAR = 0.35
+NEAR = 0.32
 """Below this chance that one of the first four answers, nothing is offered: a list in which nothing fits is worse than a no."""
 REMARK_NEAR, FIRST_REMARK_NEAR, SHORT_REMARK_NEAR, REMARK_WORDS = 0.6, 0.4, 0.8, 6
 """Somebody who asks nothing is offered something only from such a chance on: the second for who begins so, the third where they
@@ -82,7 +82,7 @@ class Guide:
     service: Service
     texts: Mapping[str, GuideTexts]
     stakes: Stakes
-    vectors: WordVectors | None = None
+    encoder: TextEncoder | None = None
     elsewhere: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     _searches: dict[str, SectionSearch] = field(default_factory=dict, repr=False)
     _graves: dict[tuple[str, str], frozenset[str]] = field(default_factory=dict, repr=False)
@@ -100,11 +100,11 @@ class Guide:
         """The search in a language; that of the originals where there are no texts in it."""
         known = language if language in self.texts and language in self.knowledge.languages else self.own_language
         if known not in self._searches:
-            edition, vectors = self.knowledge.edition(known), self.vectors if known == "en" else None
+            edition = self.knowledge.edition(known)
             search = SectionSearch(
                 knowledge=edition,
                 questions=edition.lay_questions,
-                vectors=vectors,
+                encoder=self.encoder,
                 elsewhere=self.elsewhere.get(known, ()),
             )
             self._searches[known] = search
@@ -162,9 +162,10 @@ class Guide:
     def likeness(self, message: str, language: str) -> Likeness:
         """How like any section a message is; what is less like a question about the service is none."""
         search = self.search(language)
-        size, centroids = len(search.sections), search.centroids
-        by_words, nearest = centroids.likeness(message)[:size], centroids.nearest(message)[:size]
-        return Likeness(words=float(by_words.max(initial=0.0)), nearest=float(nearest.max(initial=0.0)))
+        size, like = len(search.sections), search.centroids
+        rows = (like.likeness(message), like.nearest(message), like.kindred(message), like.meant_nearest(message))
+        words, nearest, kin, meant = (float(row[:size].max(initial=0.0)) for row in rows)
+        return Likeness(words=words, nearest=nearest, kin=kin, meant=meant)
 
     def is_about_service(self, message: str, language: str, least: float = 1.0) -> bool:
         """Whether a message is more like a question about the service than like any section; `least`: so much as like."""

@@ -15,7 +15,7 @@ looks like it. What depends on where people write is told by whoever knows (`liv
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -26,6 +26,7 @@ from engine.exceptions import ConfigurationError
 from engine.files import read_text
 from engine.language.centroids import Centroids, LabelledText, snowball
 from engine.language.detection import is_english
+from engine.language.encoder import TextEncoder
 from engine.language.letters import words as spelt
 from engine.language.text import sentences, words
 from engine.texts import braces
@@ -62,24 +63,30 @@ PARTS = 6
 """So many sentences of a message are read one by one."""
 _LENGTH = 4000  # characters of a message in which explicit words are looked for
 WEIGHTS: Mapping[str, float] = {
-    "base": -3.95,
-    "best": -4.6,
-    "lead": 3.17,
-    "ahead": 0.28,
-    "kind": 0.96,
-    "nearest": 1.86,
-    "nearest_ahead": 7.72,
-    "pieces": 4.65,
-    "short": -0.23,
+    "base": -3.91,
+    "best": -3.41,
+    "lead": 1.97,
+    "ahead": -1.81,
+    "kind": 0.72,
+    "nearest": 2.34,
+    "nearest_ahead": 7.17,
+    "pieces": 1.83,
+    "kin": 2.95,
+    "meant": -0.96,
+    "kin_ahead": -2.11,
+    "meant_ahead": 7.52,
+    "short": -0.75,
 }
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Likeness:
-    """How like a text something is, from 0 to 1: by words, and by its nearest lines."""
+    """How like a text something is, from 0 to 1: by words and by what it means, as a whole and by its nearest lines."""
 
     words: float = 0.0
     nearest: float = 0.0
+    kin: float = 0.0
+    meant: float = 0.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -91,8 +98,8 @@ class SubjectLikeness(Likeness):
 
     @property
     def whole(self) -> float:
-        """All three together, by which subjects are ordered."""
-        return self.words + self.nearest + self.pieces / 2
+        """All together, by which subjects are ordered."""
+        return self.words + self.nearest + self.pieces / 2 + self.kin + self.meant
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,6 +111,7 @@ class ServiceAnswers:
     lines: Mapping[str, tuple[str, ...]]
     offers: Mapping[str, str]
     explicit: Mapping[str, tuple[tuple[str, ...], ...]]
+    encoder: TextEncoder | None = None
 
     @cached_property
     def subjects(self) -> tuple[str, ...]:
@@ -118,18 +126,24 @@ class ServiceAnswers:
             for number, subject in enumerate(self.subjects)
             for line in (*self.lines[subject], *filter(None, (self.offers.get(subject),)))
         ]
-        return Centroids.build(texts, len(self.subjects), language=snowball(self.language))
+        return Centroids.build(texts, len(self.subjects), self.encoder, snowball(self.language))
 
     def read(self, message: str) -> list[SubjectLikeness]:
         """The subjects with how like a message they are, best first."""
+        like = self.centroids
         rows = zip(
             self.subjects,
-            map(float, self.centroids.likeness(message)),
-            map(float, self.centroids.nearest(message)),
-            map(float, self.centroids.in_pieces(message)),
+            like.likeness(message).tolist(),
+            like.nearest(message).tolist(),
+            like.in_pieces(message).tolist(),
+            like.kindred(message).tolist(),
+            like.meant_nearest(message).tolist(),
             strict=True,
         )
-        found = [SubjectLikeness(subject=one, words=like, nearest=line, pieces=part) for one, like, line, part in rows]
+        found = [
+            SubjectLikeness(subject=one, words=by_words, nearest=line, pieces=part, kin=kin, meant=meant)
+            for one, by_words, line, part, kin, meant in rows
+        ]
         return sorted(found, key=lambda one: -one.whole)
 
     def likest(self, message: str) -> float:
@@ -194,11 +208,11 @@ class Service:
     kinds: MessageKinds
 
     @classmethod
-    def load(cls, folder: Path, kinds: MessageKinds) -> Service:
+    def load(cls, folder: Path, kinds: MessageKinds, encoder: TextEncoder | None = None) -> Service:
         """Read all languages; raises ConfigurationError."""
-        return cls(
-            languages={path.stem: ServiceAnswers.load(path) for path in sorted(folder.glob("*.md"))}, kinds=kinds
-        )
+        languages = {path.stem: ServiceAnswers.load(path) for path in sorted(folder.glob("*.md"))}
+        read = {code: replace(one, encoder=encoder) for code, one in languages.items()}
+        return cls(languages=read, kinds=kinds)
 
     def greetings(self) -> dict[str, str]:
         """Single words that somebody begins with in one language only, each with that one; English ones count as English."""
@@ -301,5 +315,9 @@ def _evidence(
         "nearest": best.nearest,
         "nearest_ahead": best.nearest - rival.nearest,
         "pieces": best.pieces,
+        "kin": best.kin,
+        "meant": best.meant,
+        "kin_ahead": best.kin - rival.kin,
+        "meant_ahead": best.meant - rival.meant,
         "short": 1 / max(1, len(words(message))),
     }

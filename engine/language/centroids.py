@@ -15,8 +15,9 @@ from itertools import chain
 
 import numpy as np
 
+from engine.language.encoder import TextEncoder
 from engine.language.text import stem, words
-from engine.language.vectors import Floats, Numbers, WordVectors, numbered, of_length_one
+from engine.language.vectors import Floats, Numbers, numbered, of_length_one
 
 LONGEST = 300
 """Words of a text that are read."""
@@ -163,16 +164,18 @@ class TermCentroids:
 
 @dataclass(frozen=True, kw_only=True)
 class Centroids:
-    """Labels by words, by the pieces that words share, by single texts and, where there are vectors, by those.
+    """Labels by words, by the pieces that words share, by single texts and, with an encoder, by what they mean.
 
-    `texts`: every text as a label of its own, in the order of `text_labels`.
+    `texts`: every text as a label of its own, in the order of `text_labels`. `kin`: what the texts of a label mean in the mean, a
+    row each; `meant`: what each text means.
     """
 
     language: str
     words: TermCentroids
-    kin: Floats | None
     pieces: TermCentroids
-    vectors: WordVectors | None
+    encoder: TextEncoder | None
+    kin: Floats
+    meant: Floats
     texts: TermCentroids
     text_labels: Numbers
 
@@ -181,7 +184,7 @@ class Centroids:
         cls,
         texts: Sequence[LabelledText],
         size: int,
-        vectors: WordVectors | None = None,
+        encoder: TextEncoder | None = None,
         language: str = "english",
     ) -> Centroids:
         """What `size` labels have in common; a label without a text is like nothing. `language`: Snowball's name."""
@@ -191,11 +194,9 @@ class Centroids:
         lengths = np.fromiter(map(len, read), dtype=np.int64, count=len(read))
         owners = np.array([one.label for one in texts], dtype=np.int64)
         weights = np.array([one.weight for one in texts], dtype=np.float32)
-        kin: Floats | None = None
-        if vectors is not None:
-            added = np.zeros((size, vectors.dims), dtype=np.float32)
-            np.add.at(added, owners, vectors.sums(known, said, lengths) * weights[:, None])
-            kin = of_length_one(added)
+        meant = np.zeros((0, 0), dtype=np.float32) if encoder is None else encoder.meanings([one.text for one in texts])
+        kin = np.zeros((size, meant.shape[1]), dtype=np.float32)
+        np.add.at(kin, owners[: len(meant)], meant * weights[: len(meant), None])
         rows = np.repeat(np.arange(len(read)), lengths)
         begun = np.arange(len(said)) - np.repeat(np.cumsum(lengths) - lengths, lengths) < LONGEST
         said, rows = said[begun], rows[begun]
@@ -210,9 +211,10 @@ class Centroids:
         return cls(
             language=language,
             words=TermCentroids.build(stems, terms, rows, owners, weights, size, in_pairs=True),
-            kin=kin,
             pieces=TermCentroids.build(parts, columns, np.repeat(rows, many[said]), owners, weights, size),
-            vectors=vectors,
+            encoder=encoder,
+            kin=of_length_one(kin),
+            meant=meant,
             texts=TermCentroids.build(stems, terms, rows, each, alike, len(texts), in_pairs=True),
             text_labels=owners,
         )
@@ -222,12 +224,17 @@ class Centroids:
         # A word that nobody used here makes the text less like all of this; most pairs of words are new.
         return self.words.likeness(self._stems(text), 1.0)
 
-    def kindred(self, text: str) -> Floats:
-        """How like a text each label is by what words mean; zeros without vectors."""
-        if self.vectors is None or self.kin is None:
+    def kindred(self, text: str, before: str = "") -> Floats:
+        """How like what a text means, after what was said before it, each label is in the mean; zeros without an encoder."""
+        if self.encoder is None:
             return self._nothing()
-        asked = self.vectors.texts([words(text)[:LONGEST]])[0]
-        return np.asarray(np.einsum("ij,j->i", self.kin, asked), dtype=np.float32)
+        return np.asarray(self.kin @ _meaning(self.encoder, text, before), dtype=np.float32)
+
+    def meant_nearest(self, text: str, before: str = "") -> Floats:
+        """How like what a text means the nearest texts of each label are; zeros without an encoder."""
+        if self.encoder is None:
+            return self._nothing()
+        return self._best(self.meant @ _meaning(self.encoder, text, before))
 
     def in_pieces(self, text: str) -> Floats:
         """How like a text each label is by pieces of words: misspelt ones, other endings, parts of compounds."""
@@ -235,14 +242,17 @@ class Centroids:
 
     def nearest(self, text: str) -> Floats:
         """How like a text the nearest texts of each label are by words, in the mean of the best ones, from 0 to 1."""
+        return self._best(self.texts.likeness(self._stems(text), 1.0))
+
+    def _best(self, alike: Floats) -> Floats:
+        """The mean of each label's best texts."""
         found = self._nothing()
         if not len(self.text_labels):
             return found
-        alike = self.texts.likeness(self._stems(text), 1.0)
         labels, begin, place = self._grouped
         for _ in range(NEAREST):
             best = np.maximum.reduceat(alike, begin)
-            found[labels] += best
+            found[labels] += np.maximum(best, 0.0)
             alike[alike == best[place]] = 0.0
         return np.asarray(found / NEAREST, dtype=np.float32)
 
@@ -261,3 +271,7 @@ class Centroids:
 
     def _nothing(self) -> Floats:
         return np.zeros(self.words.size, dtype=np.float32)
+
+
+def _meaning(encoder: TextEncoder, text: str, before: str) -> Floats:
+    return encoder.read(text, (before,) if before else ()).meaning

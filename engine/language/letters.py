@@ -52,6 +52,22 @@ def _is_unseen(char: str) -> bool:
     return category[0] == "M" or category in {"Cc", "Cf", "Co", "Cs", "Cn"} or char in "\u115f\u1160\u3164\uffa0\u2800"
 
 
+_OWN = frozenset("æøåœß")
+_LOOKS_LATIN = {code: latin for code, latin in LATIN.items() if chr(code).lower() not in _OWN}
+_APOSTROPHES = dict.fromkeys(_DROP, "'")
+_STRETCHED_LONG = re.compile(r"([^\d\n])\1{2,}")
+_LEET = re.compile(r"(?<=[^\W\d_])[013457@$]+(?=[^\W\d_])")
+
+
+def legible(text: str) -> str:
+    """The text in lower case with its accents and signs, without what disguises letters; as `TextEncoder` reads it."""
+    text = unicodedata.normalize("NFKC", text.translate(_BLANKS | _APOSTROPHES))
+    if not text.isascii():
+        text = "".join(char for char in text if char == "\n" or not _is_unseen(char)).translate(_LOOKS_LATIN)
+    text = _LEET.sub(lambda match: match[0].translate(_UNLEET), text)
+    return _STRETCHED_LONG.sub(r"\1", text).lower()
+
+
 def words(text: str) -> list[str]:
     """The words of a text, whatever their case, accents, apostrophes, repeated letters or digits for letters."""
     return [_spelt(word) for word in _WORD.findall(plain(text))]

@@ -21,21 +21,22 @@ from engine.knowledge.lay_questions import LayQuestions
 from engine.knowledge.section import Audience, Section
 from engine.knowledge.source import Source
 from engine.language.centroids import Centroids, LabelledText, snowball
+from engine.language.encoder import TextEncoder
 from engine.language.spelling import SAID, Spelling
 from engine.language.text import words
-from engine.language.vectors import Floats, Numbers, WordVectors, numbered
+from engine.language.vectors import Floats, Numbers, numbered
 from engine.memo import once_a_turn
 from engine.retrieval.protocol import Hit, Retriever
 from engine.retrieval.questions import content_words, split
-from engine.retrieval.section_weights import BY_WORDS, WITH_VECTORS, SectionWeights
+from engine.retrieval.section_weights import WEIGHTS
 
 OFFERED = 4
 """So many sections are offered at most."""
 NEAR_A_SOURCE = 0.3
 """Below this chance that one of the first four sections answers, no source is found."""
-IN_SCOPE = 0.7
-"""What is less likely about anything here is about something else; of natural questions that a section answers 0.94 are
-above, of 64 about other subjects 0.25."""
+IN_SCOPE = 0.9
+"""What is less likely about anything here is about something else; of natural questions that a section answers 0.96 are
+above, of 64 about other subjects 0.06."""
 LEAST_SHARE = 0.001
 """A source with less of what speaks for all does not fit."""
 LONGEST = 2000
@@ -78,14 +79,15 @@ class SectionsFound:
 
 @dataclass(frozen=True, kw_only=True)
 class SectionSearch(Retriever):
-    """The sections of a knowledge base in its language; without `vectors`, kindred words are those that share pieces.
+    """The sections of a knowledge base in its language, read by words and by what an encoder says they mean; by words alone
+    without one.
 
     `elsewhere`: lines about other subjects, in that language.
     """
 
     knowledge: KnowledgeBase
     questions: LayQuestions
-    vectors: WordVectors | None = None
+    encoder: TextEncoder | None = None
     elsewhere: Sequence[str] = ()
 
     @cached_property
@@ -101,12 +103,13 @@ class SectionSearch(Retriever):
         gc.disable()  # it would walk ever more small lists that are all kept
         try:
             away = [LabelledText(label=len(self.sections), text=line) for line in self.elsewhere]
-            return Centroids.build([*self._texts(), *away], len(self.sections) + 1, self.vectors, language)
+            return Centroids.build([*self.texts(), *away], len(self.sections) + 1, self.encoder, language)
         finally:
             if was_on:
                 gc.enable()
 
-    def _texts(self) -> Iterator[LabelledText]:
+    def texts(self) -> Iterator[LabelledText]:
+        """What each section is found by, labelled with its place."""
         for number, (source, section) in enumerate(self.sections):
             asked = self.questions.of(source.id, section.id)
             title = self.questions.titles.get(source.id, source.title)
@@ -147,8 +150,8 @@ class SectionSearch(Retriever):
                 SectionHit(source=self.sections[at][0], section=self.sections[at][1], share=float(shares[at]))
                 for at in order[:most]
             ),
-            right=_chance(self._weights.right, confidence),
-            near=_chance(self._weights.near, confidence),
+            right=_chance(WEIGHTS.right, confidence),
+            near=_chance(WEIGHTS.near, confidence),
             scope=self._scope(read),
             like=max(first["words"], first["words_before"]),
             together=bool(earlier) and first["words_before"] + first["kin_before"] > first["words"] + first["kin"],
@@ -196,19 +199,16 @@ class SectionSearch(Retriever):
         if not self.elsewhere:
             return 1.0
         if self._few_lines:
-            return float(self._away(read)["away_kin"] <= 0.0)
-        return _chance(self._weights.scope, self._away(read))
+            away = self._away(read)
+            return float(away["away_kin"] + away["away_meant"] <= 0.0)
+        return _chance(WEIGHTS.scope, self._away(read))
 
     @cached_property
     def _few_lines(self) -> bool:
         return sum(len(one.lines) for one in self.questions.sections.values()) < len(self.elsewhere) / 2
 
-    @property
-    def _weights(self) -> SectionWeights:
-        return BY_WORDS if self.vectors is None else WITH_VECTORS
-
     def _away(self, read: Mapping[str, Floats]) -> Mapping[str, float]:
-        further = {"away": read["nearest"], "away_kin": read["kin"], "away_pieces": read["pieces"]}
+        further = {f"away_{name}": read[name] for name in ("nearest", "kin", "pieces", "meant")}
         return {
             **{name: float(row[-1] - row[:-1].max()) for name, row in further.items()},
             "here": float(read["covered"][:-1].max()),
@@ -216,7 +216,7 @@ class SectionSearch(Retriever):
 
     def _shares(self, rows: Floats) -> Floats:
         """The share of each section in what speaks for all of them."""
-        scores = rows @ np.array([self._weights.better[name] for name in EVIDENCE], dtype=np.float32)
+        scores = rows @ np.array([WEIGHTS.better[name] for name in EVIDENCE], dtype=np.float32)
         shares = np.exp(scores - scores.max())
         return np.asarray(shares / shares.sum(), dtype=np.float32)
 
@@ -227,7 +227,7 @@ class SectionSearch(Retriever):
     def _rows(self, message: str, read: Mapping[str, Floats], earlier: Sequence[str], *, another: bool) -> Floats:
         earlier, size = earlier[-THREAD:], len(self.sections)
         own, near = self._audiences
-        together = self._read(f"{earlier[-1][:LONGEST]} {message[:LONGEST]}") if earlier else read
+        together = self._read(message[:LONGEST], earlier[-1][:LONGEST]) if earlier else read
         evidence = {name: row[:size] for name, row in read.items()}
         evidence |= {f"{name}_before": row[:size] for name, row in together.items()}
         evidence["fits"] = near if another else own
@@ -238,18 +238,19 @@ class SectionSearch(Retriever):
     @cached_property
     def _spelling(self) -> Spelling:
         """Learnt from what people would type for sections; where nobody wrote that, from the sections."""
-        return Spelling.of((words(one.text) for one in self._texts()), SAID if self.questions.sections else 1)
+        return Spelling.of((words(one.text) for one in self.texts()), SAID if self.questions.sections else 1)
 
     @cached_property
-    def _read(self) -> Callable[[str], Mapping[str, Floats]]:
-        """A text, spelt rightly, against every section and, last, against what is about other subjects; once a turn, in which
-        one part after the other asks for it."""
+    def _read(self) -> Callable[..., Mapping[str, Floats]]:
+        """A text, spelt rightly, and what was said before it against every section and, last, against what is about other
+        subjects; once a turn, in which one part after the other asks for it."""
         return once_a_turn(self._compared)
 
-    def _compared(self, text: str) -> Mapping[str, Floats]:
-        like, text = self.centroids, " ".join(self._spelling.corrected(words(text[: 2 * LONGEST])))
-        found = (like.likeness(text), like.kindred(text), like.in_pieces(text), like.nearest(text), like.covered(text))
-        return dict(zip(READ, found, strict=True))
+    def _compared(self, text: str, before: str = "") -> Mapping[str, Floats]:
+        like, text, before = self.centroids, text[:LONGEST], before[:LONGEST]
+        spelt = " ".join(self._spelling.corrected(words(f"{before} {text}".strip())))
+        by_words = (like.likeness(spelt), like.in_pieces(spelt), like.nearest(spelt), like.covered(spelt))
+        return dict(zip(READ, (*by_words, like.kindred(text, before), like.meant_nearest(text, before)), strict=True))
 
     def _thread(self, earlier: Sequence[str], another: bool) -> tuple[Floats, Floats]:
         """What the messages before were about: the share of each section's source, and the section's own, as a logarithm."""
@@ -267,8 +268,9 @@ class SectionSearch(Retriever):
 
 LITTLE = 1e-4
 """A share that says nothing."""
-READ = ("words", "kin", "pieces", "nearest", "covered")
-"""How a text is read against every section: by words, by what they mean, by their pieces, by single lines, by what is there."""
+READ = ("words", "pieces", "nearest", "covered", "kin", "meant")
+"""How a text is read against every section: by words, by their pieces, by the words of single lines, by what is there at all, by
+what it means, and by what single lines mean."""
 EVIDENCE = (*READ, *(f"{name}_before" for name in READ), "fits", "not_theirs", "thread_source", "thread")
 
 

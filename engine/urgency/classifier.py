@@ -1,8 +1,9 @@
-"""The classifier: linear heads over words, parts of words and ideas, in plain Python; a suspicion, never a decision.
+"""The classifier: linear heads over words, parts of words and ideas, beside what the encoder says; a suspicion, never a decision.
 
-It knows only weights learnt from labelled messages (`python -m evaluation.urgency_training`). A message is read as a whole,
-with what the person wrote just before, and sentence by sentence; the most alarming reading counts, so that danger in
-the middle of ordinary text is not averaged away.
+Both know only what they have learnt from labelled messages (`python -m evaluation.urgency_training`, `config/encoder/README.md`):
+one which words tell of danger, the other what a sentence means. A message is read as a whole, with what the person wrote just
+before; by its words also sentence by sentence, by the encoder in windows, and the most alarming reading counts, so that danger
+in the middle of ordinary text is not averaged away.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
+from engine.language.encoder import TextEncoder
 from engine.language.heads import LinearHeads
 from engine.language.letters import words
 from engine.language.text import sentences
@@ -21,6 +23,8 @@ EARLIER = 2
 """So many of the person's messages before this one are read with it; no other fast layer reads any."""
 HEADS = ("urgent", "medical", "delusional")
 """Does somebody need help now; is it about a body or a medicine; is a belief that may be part of psychosis stated as fact."""
+BY_WORDS = 0.6
+"""What a sum by words counts beside one of the encoder."""
 _LENGTH = 4000  # characters of a message that are read
 _SENTENCES = 40  # that are read one by one
 
@@ -33,10 +37,9 @@ def readings(message: str) -> list[list[str]]:
     return [words(text), *(parts if len(parts) > 1 else ())]
 
 
-def said_before(earlier: Sequence[Message]) -> list[str]:
-    """The words of the person's last messages."""
-    said = [one.content for one in earlier if one.role is Role.USER][-EARLIER:]
-    return words("\n".join(one[:_LENGTH] for one in said))
+def said_before(earlier: Sequence[Message]) -> tuple[str, ...]:
+    """The person's last messages."""
+    return tuple([one.content for one in earlier if one.role is Role.USER][-EARLIER:])
 
 
 @dataclass(frozen=True)
@@ -44,17 +47,13 @@ class UrgencyClassifier:
     """A fast layer. Scores are compared with thresholds and then forgotten: nobody is graded."""
 
     heads: LinearHeads
+    encoder: TextEncoder
     name: str = "classifier"
 
     @classmethod
-    def load(cls, path: Path) -> UrgencyClassifier:
+    def load(cls, path: Path, encoder: TextEncoder) -> UrgencyClassifier:
         """Read a weights file; raises ConfigurationError naming it if it is missing or broken."""
-        return cls(LinearHeads.load(path, HEADS, trained_by="evaluation.urgency_training"))
-
-    @classmethod
-    def parse(cls, content: bytes) -> UrgencyClassifier:
-        """Read the content of a weights file; raises ValueError where it is not whole."""
-        return cls(LinearHeads.parse(content, HEADS))
+        return cls(LinearHeads.load(path, HEADS, trained_by="evaluation.urgency_training"), encoder)
 
     def assess_now(self, message: str, earlier: tuple[Message, ...] = ()) -> LayerResult:
         """`concern` where a message sounds like danger, read with what was said before it; never `urgent`."""
@@ -69,11 +68,18 @@ class UrgencyClassifier:
         )
 
     def scores(self, message: str, earlier: tuple[Message, ...] = ()) -> dict[str, float]:
-        """The sum of each head; of `urgent`, of the most alarming reading. No grade of a person."""
-        whole, *parts = readings(message)
-        before = self.heads.features.before(said_before(earlier))
-        sums = self.heads.sums(whole, HEADS, before)
-        for said in parts:
-            alone = self.heads.sums(said, HEADS[:1], before)[HEADS[0]] - self.heads.description.alone
-            sums[HEADS[0]] = max(sums[HEADS[0]], alone)
-        return sums
+        """The sum of each head, by words and by the encoder. No grade of a person."""
+        by_words = word_scores(self.heads, message, earlier)
+        windows = self.encoder.windows(message, said_before(earlier))
+        return {name: BY_WORDS * by_words[name] + max(one.sums[name] for one in windows) for name in HEADS}
+
+
+def word_scores(heads: LinearHeads, message: str, earlier: Sequence[Message] = ()) -> dict[str, float]:
+    """The sum of each head by words; of `urgent`, of the most alarming reading."""
+    whole, *parts = readings(message)
+    before = heads.features.before(words("\n".join(one[:_LENGTH] for one in said_before(earlier))))
+    sums = heads.sums(whole, HEADS, before)
+    for said in parts:
+        alone = heads.sums(said, HEADS[:1], before)[HEADS[0]] - heads.description.alone
+        sums[HEADS[0]] = max(sums[HEADS[0]], alone)
+    return sums

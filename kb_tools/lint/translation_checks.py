@@ -43,7 +43,7 @@ _READ = frozenset({DirectiveKind.SHOW, DirectiveKind.ASK})
 """Directives with words that people read: these are translated, the rest stays to the letter."""
 LONG_ENOUGH, SURELY = 8, 0.98
 """A sentence of so many words that is English with such a probability has been left in English."""
-RENEW = "Go over it, then `cafi kb translate --renew`."
+RENEW = "Go over it, then `cafi kb translate LANGUAGE --renew`."
 
 
 def translations(base: KnowledgeBase, limits: LintLimits) -> Iterator[LintFinding]:

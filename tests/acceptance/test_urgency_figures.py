@@ -47,8 +47,8 @@ def test_few_harmless_messages_are_asked_about(natural: dict[str, Any]) -> None:
 
 
 def test_urgent_messages_are_heard(natural: dict[str, Any]) -> None:
-    """Of natural urgent messages a part that has been reached gets help shown or is asked about, without any model."""
-    assert natural["urgent"]["referral_shown"] >= 0.64
+    """Of natural urgent messages the part that has been reached gets help shown or is asked about, without any model."""
+    assert natural["urgent"]["referral_shown"] >= 0.74
 
 
 def test_the_record_is_beside_the_weights() -> None:

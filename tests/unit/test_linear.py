@@ -15,7 +15,8 @@ import pytest
 import adapters
 import engine
 from adapters.moderation.redaction import as_shown
-from engine.language.letters import plain
+from engine.language.encoder import TextEncoder
+from engine.language.letters import legible, plain
 from engine.language.text import clean, fold, sentences, words
 from engine.retrieval.questions import split
 from engine.urgency.classifier import UrgencyClassifier
@@ -79,7 +80,10 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "questions": split,
     "plain": plain,
     "floor": Floor.load(URGENCY / "floor", ("en",)).assess_now,
-    "classifier": UrgencyClassifier.load(URGENCY / "classifier.bin").assess_now,
+    "classifier": UrgencyClassifier.load(
+        URGENCY / "classifier.bin", TextEncoder.load(URGENCY.parent / "encoder")
+    ).assess_now,
+    "legible": legible,
     "about another": about_another,
     "as moderators see it": as_shown,
 }

