@@ -1,7 +1,7 @@
 """Fits how the search of sections weighs its evidence: `python -m evaluation.section_fusion`.
 
 Learnt from natural messages that readers gave sections to, of authors whom the encoder has not seen: a state of it that was
-taught `--without` them (`evaluation.encoder_training`) reads them here, or the weights would trust it too much. It writes
+taught `--without` them (`evaluation.encoder_lessons`) reads them here, or the weights would trust it too much. It writes
 `engine/retrieval/section_weights.py` and prints what the weights reach on messages they were not fitted to, and how far the
 stated chances can be believed (a reliability table).
 """

@@ -2,7 +2,7 @@
 
 Logistic regressions over hashed features, deterministic. Messages are split by who wrote them, never by message, and the authors
 that are kept back are never opened here. `HELD.json` is what a state of the encoder says of messages of authors that it has not
-seen (`evaluation.encoder_training --without`): the thresholds, of both together, are chosen on these.
+seen (`evaluation.encoder_lessons --without`): the thresholds, of both together, are chosen on these.
 """
 
 from __future__ import annotations

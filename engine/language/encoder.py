@@ -30,7 +30,7 @@ BROKEN = tuple(
     for name in ("Fail", "InvalidArgument", "InvalidGraph", "InvalidProtobuf", "NotImplemented", "RuntimeException")
 )
 """What onnxruntime raises where a file is no model, or not a whole one; nothing but these names joins them."""
-REMEDY = "Put back the files that came with this version, or make them with `python -m evaluation.encoder_training`."
+REMEDY = "Put back the files that came with this version, or make them with `python -m evaluation.encoder_lessons`."
 LONGEST = 4000
 """Characters of a text that are read."""
 WINDOW, OVERLAP = 96, 24

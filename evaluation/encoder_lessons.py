@@ -1,6 +1,6 @@
 """Teaches the small language model that reads messages, and writes it to `config/encoder`, once, in development.
 
-    python -m evaluation.encoder_training TEACHER.bin --state STATE.pt --steps 900 [--without 23,24] [--begin STATE.pt]
+    python -m evaluation.encoder_lessons TEACHER.bin --state STATE.pt --steps 900 [--without 23,24] [--begin STATE.pt]
 
 Half of the teacher's layers learn at once to tell danger, to bring messages and lines near the section or subject of the service
 that they belong to, in whichever of five languages, and to stay like the teacher. With `--without` the messages of some authors
@@ -34,10 +34,10 @@ from engine import (
     ENCODER_HEADS,
     ENCODER_WINDOW,
     EncoderDescription,
-    key_of,
     legible,
     sentences,
 )
+from evaluation.encoder_lines import write_known
 from evaluation.encoder_teacher import Exported, Floats, Student, Teacher
 from evaluation.natural_messages import DATA
 from evaluation.section_fusion import (
@@ -100,7 +100,7 @@ class Belonging:
 
 
 @dataclass
-class Material:
+class Curriculum:
     """All there is to learn from, without what some authors wrote."""
 
     taught: list[Taught] = field(default_factory=list)
@@ -113,7 +113,7 @@ class Material:
     labels: int = 0
 
     @classmethod
-    def read(cls, without: set[str]) -> Material:
+    def read(cls, without: set[str]) -> Curriculum:
         """Everything in `evaluation/data`, the first knowledge base, the service's lines and those about other subjects."""
         made = cls()
         for one in labelled(message for path in training_files() for message in read_urgency(path)):
@@ -185,7 +185,7 @@ def pieces_model(teacher: Teacher) -> bytes:
     return content
 
 
-class Reader:
+class PieceCutter:
     """Texts as pieces, as `TextEncoder` cuts them."""
 
     def __init__(self, model: bytes) -> None:
@@ -238,8 +238,8 @@ def changed(text: str, around: Sequence[Taught], dice: random.Random) -> str:
 class Lessons:
     """One step after the other."""
 
-    def __init__(self, material: Material, reader: Reader, student: Student, teacher_rows: Floats) -> None:
-        self.material, self.reader, self.student = material, reader, student
+    def __init__(self, material: Curriculum, cutter: PieceCutter, student: Student, teacher_rows: Floats) -> None:
+        self.material, self.cutter, self.student = material, cutter, student
         self.teacher_rows = functional.normalize(torch.tensor(teacher_rows), dim=1)
         self.dice = random.Random(1)
         self.harmless = defaultdict(list)
@@ -255,7 +255,7 @@ class Lessons:
         for one in (*self.material.lines, *self.material.service, *self.material.away):
             texts[one.labels[0]].append(one)
         chosen = [one for some in texts.values() for one in self.dice.sample(some, min(len(some), BEGUN_WITH))]
-        rows = torch.tensor(pooled_rows(self.student, [self.reader.cut(one.text, (), 44) for one in chosen]))
+        rows = torch.tensor(pooled_rows(self.student, [self.cutter.cut(one.text, (), 44) for one in chosen]))
         with torch.no_grad():
             meant = functional.normalize(self.student.meaning(rows), dim=1)
             owners = torch.tensor([one.labels[0] for one in chosen])
@@ -274,9 +274,9 @@ class Lessons:
         some = [self.material.taught[at] for at in chosen]
         told = [changed(one.text, self.harmless[one.lang], self.dice) for one in some]
         belonging = [self.dice.choice(self._among()) for _ in range(BELONGING)]
-        cut = [self.reader.cut(text, one.before) for text, one in zip(told, some, strict=True)]
+        cut = [self.cutter.cut(text, one.before) for text, one in zip(told, some, strict=True)]
         for one in belonging:
-            cut.append(self.reader.cut(one.text, one.before if self.dice.random() < 0.5 else (), 56))
+            cut.append(self.cutter.cut(one.text, one.before if self.dice.random() < 0.5 else (), 56))
         pooled = read(self.student, cut, DROPPED)
         messages, texts = pooled[:MESSAGES], pooled[MESSAGES:]
         weights = torch.tensor([one.weight for one in some])[:, None]
@@ -343,7 +343,9 @@ def pooled_rows(student: Student, cut: Sequence[Sequence[int]]) -> Floats:
     return found
 
 
-def written(student: Student, teacher: Teacher, model: bytes, reader: Reader, material: Material, out: Path) -> None:
+def written(
+    student: Student, teacher: Teacher, model: bytes, cutter: PieceCutter, material: Curriculum, out: Path
+) -> None:
     """The model and what belongs to it; known lines are read by what was written."""
     from engine import TextEncoder
 
@@ -365,21 +367,9 @@ def written(student: Student, teacher: Teacher, model: bytes, reader: Reader, ma
     )
     quantize_dynamic(whole, out / "encoder.onnx", per_channel=True, weight_type=QuantType.QInt8)
     whole.unlink()
-    description = EncoderDescription(name=NAME, dims=DIMS, heads=ENCODER_HEADS, lead=tuple(reader.lead), end=reader.end)
+    description = EncoderDescription(name=NAME, dims=DIMS, heads=ENCODER_HEADS, lead=tuple(cutter.lead), end=cutter.end)
     (out / "encoder.json").write_text(description.model_dump_json(indent=2) + "\n", encoding="utf-8")
-    write_known(TextEncoder.load(out, known=False), out, material.known)
-
-
-def write_known(encoder: Any, out: Path, lines: set[str]) -> None:
-    """What the model makes of the lines that come with it."""
-    keys = np.array([key_of(line) for line in sorted(lines)], dtype=np.uint64)
-    order = np.argsort(keys)
-    made = np.array([encoder.read(line).meaning for line in sorted(lines)])
-    np.save(out / "lines.npy", keys[order])
-    np.save(
-        out / "line_rows.npy",
-        np.rint(made[order] * 127 / np.abs(made[order]).max(axis=1, keepdims=True)).astype(np.int8),
-    )
+    write_known(TextEncoder.load(out, known=False), out)
 
 
 def main() -> None:
@@ -394,14 +384,14 @@ def main() -> None:
     given = asked.parse_args()
     torch.manual_seed(1)
     whole = Teacher.load(given.teacher)
-    material = Material.read(set(filter(None, given.without.split(","))))
-    full = Reader(pieces_model(whole))
+    material = Curriculum.read(set(filter(None, given.without.split(","))))
+    full = PieceCutter(pieces_model(whole))
     used = {piece for one in (*material.taught, *material.held) for piece in full.pieces.encode(legible(one.text))}
     used |= {piece for line in material.known for piece in full.pieces.encode(legible(line))}
     teacher = whole.with_pieces(sorted({*whole.likely(PIECES), *used, *full.lead}))
     print(len(material.taught), len(material.held), len(material.lines), len(material.natural), len(teacher.pieces))
     model = pieces_model(teacher)
-    reader = Reader(model)
+    cutter = PieceCutter(model)
     digest = hashlib.sha256("\n".join(one.text for one in material.taught).encode()).hexdigest()[:16]
     rows_file = given.state.with_name(f"teacher_{digest}.npy")
     if not rows_file.exists():
@@ -411,15 +401,15 @@ def main() -> None:
     if given.begin is not None:
         state = {name: one for name, one in torch.load(given.begin).items() if not name.startswith(("word", "labels"))}
         student.load_state_dict(state, strict=False)
-    Lessons(material, reader, student, np.load(rows_file)).run(given.steps)
+    Lessons(material, cutter, student, np.load(rows_file)).run(given.steps)
     torch.save(student.state_dict(), given.state)
     if material.held:
         sums = student.sums(
-            torch.tensor(pooled_rows(student, [reader.cut(one.text, one.before) for one in material.held]))
+            torch.tensor(pooled_rows(student, [cutter.cut(one.text, one.before) for one in material.held]))
         )
         told = {one.id: row for one, row in zip(material.held, sums.tolist(), strict=True)}
         given.state.with_suffix(".held.json").write_text(json.dumps(told), encoding="utf-8")
-    written(student, teacher, model, reader, material, given.out)
+    written(student, teacher, model, cutter, material, given.out)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,58 @@
+"""Reads the lines of our own knowledge bases and texts, so that a start need not: `python -m evaluation.encoder_lines`.
+
+To be run after lines were added; without it they are read when the search is first built, in some milliseconds each.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from engine import KnowledgeBase, SectionSearch, ServiceAnswers, TextEncoder, key_of, load_elsewhere
+
+ROOT = Path(__file__).parents[1]
+OUT = ROOT / "config" / "encoder"
+
+
+def own_lines() -> Iterator[str]:
+    """Every line by which a section or a subject of the service is found, and those about other subjects."""
+    elsewhere = load_elsewhere(ROOT / "config" / "elsewhere")
+    for folder in sorted((ROOT / "knowledge_base").iterdir()):
+        knowledge = KnowledgeBase.load(folder)
+        for language in knowledge.languages:
+            edition = knowledge.edition(language)
+            yield from (one.text for one in SectionSearch(knowledge=edition, questions=edition.lay_questions).texts())
+    for lines in elsewhere.values():
+        yield from lines
+    for path in sorted((ROOT / "config" / "service").glob("*.md")):
+        answers = ServiceAnswers.load(path)
+        yield from (line for lines in answers.lines.values() for line in lines)
+        yield from answers.offers.values()
+
+
+def write_known(encoder: TextEncoder, out: Path) -> tuple[int, int]:
+    """Write what the encoder makes of our lines; how many there are, and how many of them it had to read."""
+    lines = sorted(set(own_lines()))
+    read = len(encoder.known.of(lines)[1])
+    keys = np.array([key_of(line) for line in lines], dtype=np.uint64)
+    order = np.argsort(keys)
+    rows = encoder.meanings(lines)[order]
+    np.save(out / "lines.npy", keys[order])
+    np.save(out / "line_rows.npy", np.rint(rows * 127 / np.abs(rows).max(axis=1, keepdims=True)).astype(np.int8))
+    return len(lines), read
+
+
+def main() -> None:
+    """Write them and say how many there are."""
+    asked = argparse.ArgumentParser(description=__doc__)
+    asked.add_argument("--encoder", type=Path, default=OUT)
+    folder = asked.parse_args().encoder
+    known, read = write_known(TextEncoder.load(folder), folder)
+    print(f"{known} lines, {read} of them read now")
+
+
+if __name__ == "__main__":
+    main()
