@@ -17,7 +17,7 @@ from engine.knowledge.base import KnowledgeBase
 from engine.knowledge.section import Audience, Section
 from engine.knowledge.source import Source
 from engine.language.encoder import TextEncoder
-from engine.retrieval.sections import IN_SCOPE, OFFERED, SectionHit, SectionSearch, SectionsFound
+from engine.retrieval.sections import OFFERED, SectionHit, SectionSearch, SectionsFound
 from engine.stakes import Stakes
 from engine.texts import GuideTexts
 from engine.types import Message, Offer, Role
@@ -65,12 +65,12 @@ class Understood:
 
     @property
     def _is_sure(self) -> bool:
-        return self.found.right >= SURE and self.found.like >= LEAST_LIKE and self.found.scope >= IN_SCOPE
+        return self.found.right >= SURE and self.found.like >= LEAST_LIKE and self.found.here
 
     @property
     def away(self) -> bool:
         """Whether nothing that was found is near enough to be offered."""
-        return self.found.near < NEAR or self.found.scope < IN_SCOPE
+        return self.found.near < NEAR or not self.found.here
 
 
 @dataclass(frozen=True, kw_only=True)

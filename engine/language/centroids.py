@@ -228,13 +228,13 @@ class Centroids:
         """How like what a text means, after what was said before it, each label is in the mean; zeros without an encoder."""
         if self.encoder is None:
             return self._nothing()
-        return np.asarray(self.kin @ _meaning(self.encoder, text, before), dtype=np.float32)
+        return _alike(self.kin, _meaning(self.encoder, text, before))
 
     def meant_nearest(self, text: str, before: str = "") -> Floats:
         """How like what a text means the nearest texts of each label are; zeros without an encoder."""
         if self.encoder is None:
             return self._nothing()
-        return self._best(self.meant @ _meaning(self.encoder, text, before))
+        return self._best(_alike(self.meant, _meaning(self.encoder, text, before)))
 
     def in_pieces(self, text: str) -> Floats:
         """How like a text each label is by pieces of words: misspelt ones, other endings, parts of compounds."""
@@ -271,6 +271,11 @@ class Centroids:
 
     def _nothing(self) -> Floats:
         return np.zeros(self.words.size, dtype=np.float32)
+
+
+def _alike(rows: Floats, one: Floats) -> Floats:
+    """How like each row is; not by `@`, whose threads a process that was forked waits for in vain."""
+    return np.asarray(np.einsum("ij,j->i", rows, one), dtype=np.float32)
 
 
 def _meaning(encoder: TextEncoder, text: str, before: str) -> Floats:

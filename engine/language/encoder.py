@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import blake2b
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-import onnxruntime as onnx
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict
 from sentencepiece import SentencePieceProcessor
@@ -25,16 +25,18 @@ from engine.language.letters import legible
 from engine.language.vectors import Floats, of_length_one
 from engine.memo import once_a_turn
 
-BROKEN = tuple(
-    getattr(onnx.capi.onnxruntime_pybind11_state, name)
-    for name in ("Fail", "InvalidArgument", "InvalidGraph", "InvalidProtobuf", "NotImplemented", "RuntimeException")
-)
+if TYPE_CHECKING:
+    from onnxruntime import InferenceSession
+
+BROKEN = ("Fail", "InvalidArgument", "InvalidGraph", "InvalidProtobuf", "NotImplemented", "RuntimeException")
 """What onnxruntime raises where a file is no model, or not a whole one; nothing but these names joins them."""
 REMEDY = "Put back the files that came with this version, or make them with `python -m evaluation.encoder_lessons`."
 LONGEST = 4000
 """Characters of a text that are read."""
 WINDOW, OVERLAP = 96, 24
 """Pieces of words that are read at once, and how many of them two windows of a longer text share."""
+MOST = 12
+"""So many windows are read at most: a thousand pieces, as many as such a text usually has. Signs without sense have more."""
 BEFORE = 32
 """So many of the last pieces of what was said before are read with each window."""
 HEADS = ("urgent", "medical", "delusional")
@@ -67,7 +69,7 @@ class TextEncoder:
     """Reads texts. `rows` and `scales`: the vector of each piece of a word, a byte a number; `known`: lines read already."""
 
     description: EncoderDescription
-    session: onnx.InferenceSession = field(repr=False)
+    session: InferenceSession = field(repr=False)
     pieces: SentencePieceProcessor = field(repr=False)
     rows: NDArray[np.int8] = field(repr=False)
     scales: Floats = field(repr=False)
@@ -79,6 +81,10 @@ class TextEncoder:
 
         Raises ConfigurationError naming what is missing or broken.
         """
+        # Only here: it starts a thread of its own, without which a process that was forked cannot end.
+        import onnxruntime as onnx
+
+        broken = [getattr(onnx.capi.onnxruntime_pybind11_state, name) for name in BROKEN]
         try:
             description = EncoderDescription.model_validate_json((folder / "encoder.json").read_bytes())
             options = onnx.SessionOptions()
@@ -86,19 +92,17 @@ class TextEncoder:
             options.intra_op_num_threads = options.inter_op_num_threads = 1
             options.enable_cpu_mem_arena = False
             options.log_severity_level = 3
-            session = onnx.InferenceSession(
-                (folder / "encoder.onnx").read_bytes(), options, providers=["CPUExecutionProvider"]
-            )
-            pieces = SentencePieceProcessor(model_file=str(folder / "pieces.model"))
             return cls(
                 description=description,
-                session=session,
-                pieces=pieces,
+                session=onnx.InferenceSession(
+                    (folder / "encoder.onnx").read_bytes(), options, providers=["CPUExecutionProvider"]
+                ),
+                pieces=SentencePieceProcessor(model_file=str(folder / "pieces.model")),
                 rows=np.load(folder / "rows.npy", mmap_mode="r"),
                 scales=np.load(folder / "scales.npy"),
                 known=KnownLines.load(folder, description.dims) if known else KnownLines.none(description.dims),
             )
-        except (OSError, ValueError, RuntimeError, *BROKEN) as cause:
+        except (OSError, ValueError, RuntimeError, *broken) as cause:
             reason = "The language model cannot be read."
             raise ConfigurationError(reason, file=folder, remedy=REMEDY) from cause
 
@@ -130,7 +134,7 @@ class TextEncoder:
         said = self._cut(text)
         earlier = [*self._cut(before)[-BEFORE:], self.description.end] if before else []
         step = WINDOW - OVERLAP
-        starts = range(0, max(1, len(said) - OVERLAP), step)
+        starts = range(0, max(1, len(said) - OVERLAP), step)[:MOST]
         return tuple(self._window([*self.description.lead, *earlier, *said[at : at + WINDOW]]) for at in starts)
 
     def _cut(self, text: str) -> list[int]:

@@ -37,6 +37,9 @@ NEAR_A_SOURCE = 0.3
 IN_SCOPE = 0.9
 """What is less likely about anything here is about something else; of natural questions that a section answers 0.96 are
 above, of 64 about other subjects 0.06."""
+PLAIN = 0.95
+"""From this chance on that a section answers, a message is about something here however unlike it sounds: what has been told of
+only since the encoder learnt is strange to it."""
 LEAST_SHARE = 0.001
 """A source with less of what speaks for all does not fit."""
 LONGEST = 2000
@@ -75,6 +78,11 @@ class SectionsFound:
     scope: float = 0.0
     like: float = 0.0
     together: bool = False
+
+    @property
+    def here(self) -> bool:
+        """Whether the message is about anything here: it is like that, or a section plainly answers it."""
+        return self.scope >= IN_SCOPE or self.near >= PLAIN
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -177,7 +185,7 @@ class SectionSearch(Retriever):
         if not content_words(question):
             return ()
         found = self.find(question, most=len(self.sections))
-        if found.near < NEAR_A_SOURCE or found.scope < IN_SCOPE:
+        if found.near < NEAR_A_SOURCE or not found.here:
             return ()
         shares: dict[str, float] = {}
         for one in found.hits:

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.exceptions import ConfigurationError
-from engine.language.encoder import HEADS, LONGEST, WINDOW, TextEncoder
+from engine.language.encoder import HEADS, LONGEST, MOST, WINDOW, TextEncoder
 from engine.language.letters import legible
 from evaluation.encoder_lines import own_lines
 
@@ -67,6 +67,7 @@ def test_a_long_text_is_read_in_windows() -> None:
     several = ENCODER.windows(one * 40)
     assert len(several) > 3
     assert len(ENCODER.windows(one * 400)) == len(ENCODER.windows((one * 400)[:LONGEST]))
+    assert len(ENCODER.windows("?!;" * LONGEST)) <= MOST
     assert ENCODER.read(one * 40).meaning @ several[0].meaning > 0.8
 
 

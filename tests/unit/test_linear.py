@@ -15,11 +15,12 @@ import pytest
 import adapters
 import engine
 from adapters.moderation.redaction import as_shown
-from engine.language.encoder import TextEncoder
+from engine.language.heads import LinearHeads
 from engine.language.letters import legible, plain
 from engine.language.text import clean, fold, sentences, words
 from engine.retrieval.questions import split
-from engine.urgency.classifier import UrgencyClassifier
+from engine.urgency.classifier import HEADS as NAMES
+from engine.urgency.classifier import word_scores
 from engine.urgency.floor import Floor
 from engine.urgency.person import about_another
 
@@ -71,6 +72,7 @@ def _looked_at(pattern: re.Pattern[str]) -> Callable[[str], object]:
 
 
 URGENCY = Path(__file__).resolve().parents[2] / "config" / "urgency"
+HEADS = LinearHeads.load(URGENCY / "classifier.bin", NAMES, trained_by="evaluation.urgency_training")
 EXPRESSIONS = dict(_found())
 FUNCTIONS: dict[str, Callable[[str], object]] = {
     "clean": lambda text: clean(text, limit=LONG),
@@ -80,9 +82,7 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "questions": split,
     "plain": plain,
     "floor": Floor.load(URGENCY / "floor", ("en",)).assess_now,
-    "classifier": UrgencyClassifier.load(
-        URGENCY / "classifier.bin", TextEncoder.load(URGENCY.parent / "encoder")
-    ).assess_now,
+    "classifier": lambda text: word_scores(HEADS, text),
     "legible": legible,
     "about another": about_another,
     "as moderators see it": as_shown,
