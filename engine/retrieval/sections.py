@@ -34,10 +34,10 @@ OFFERED = 4
 """So many sections are offered at most."""
 NEAR_A_SOURCE = 0.3
 """Below this chance that one of the first four sections answers, no source is found."""
-IN_SCOPE = 0.9
-"""What is less likely about anything here is about something else; of natural questions that a section answers 0.96 are
+IN_SCOPE = 0.85
+"""What is less likely about anything here is about something else; of natural questions that a section answers 0.97 are
 above, of 64 about other subjects 0.06."""
-PLAIN = 0.95
+PLAIN = 0.9
 """From this chance on that a section answers, a message is about something here however unlike it sounds: what has been told of
 only since the encoder learnt is strange to it."""
 LEAST_SHARE = 0.001
@@ -201,14 +201,15 @@ class SectionSearch(Retriever):
     def _scope(self, read: Mapping[str, Floats]) -> float:
         """How likely a message is about anything here, from 0 to 1; 1 where nobody has written lines about other subjects.
 
-        It was fitted where many lines stand for the sections. With few of them a message is about something else where its
-        words mean that more.
+        It was fitted where many lines stand for the sections. With few of them a message is about something else where it
+        means that more, and is no more like the sections by its words.
         """
         if not self.elsewhere:
             return 1.0
         if self._few_lines:
             away = self._away(read)
-            return float(away["away_kin"] + away["away_meant"] <= 0.0)
+            meaning = away["away_kin"] + away["away_meant"]
+            return float(min(meaning, meaning + away["away_nearest"] + away["away_pieces"]) <= 0.0)
         return _chance(WEIGHTS.scope, self._away(read))
 
     @cached_property
