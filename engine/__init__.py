@@ -189,7 +189,6 @@ if TYPE_CHECKING:
     )
     from engine.urgency.classifier import BY_WORDS, UrgencyClassifier, said_before, word_scores
     from engine.urgency.classifier import EARLIER as URGENCY_EARLIER
-    from engine.urgency.classifier import HEADS as URGENCY_HEADS
     from engine.urgency.danger import ASK_AGAIN_AFTER
     from engine.urgency.floor import Floor
     from engine.urgency.llm import URGENCY_GIVEN, LlmUrgency
@@ -257,7 +256,6 @@ __all__ = [
     "UNSUPPORTED_CLAIMS",
     "URGENCY_EARLIER",
     "URGENCY_GIVEN",
-    "URGENCY_HEADS",
     "WHOLE_TRANSLATION",
     "Account",
     "ActiveSource",

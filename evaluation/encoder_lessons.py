@@ -35,9 +35,10 @@ from engine import (
     ENCODER_WINDOW,
     EncoderDescription,
     legible,
+    said_before,
     sentences,
 )
-from evaluation.encoder_lines import write_known
+from evaluation.encoder_lines import own_lines, write_known
 from evaluation.encoder_teacher import Exported, Floats, Student, Teacher
 from evaluation.natural_messages import DATA
 from evaluation.section_fusion import (
@@ -50,7 +51,7 @@ from evaluation.section_fusion import (
 )
 from evaluation.urgency import read_messages as read_urgency
 from evaluation.urgency_augmentation import mistyped
-from evaluation.urgency_training import Labelled, labelled, training_files
+from evaluation.urgency_training import Labelled, labelled, training_files, weight_of
 
 proto: Any = import_module("sentencepiece.sentencepiece_model_pb2")  # made by protobuf, without types
 
@@ -71,14 +72,14 @@ HEAT = 18.0
 RATE, HEAD_RATE, WARM = 1e-4, 1.5e-3, 60
 FITTED_BY = "author_2"
 SHARES = {"danger": 1.0, "teacher": 1.5, "belongs": 1.0}
-OWN_LIFE, CONSTRUCTED, RETOLD = 2.0, 0.5, 0.12
+RETOLD = 0.12
 NATURAL, OF_SERVICE, OFF_TOPIC = 0.3, 0.1, 0.05
 """The shares of natural messages, of questions about the service and of other subjects; the rest are lines of sections."""
 
 
 @dataclass(frozen=True)
 class Taught:
-    """A message and what is to be learnt from it; None where nobody said it."""
+    """A message and what is to be learnt from it."""
 
     text: str
     before: tuple[str, ...]
@@ -109,7 +110,6 @@ class Curriculum:
     natural: list[Belonging] = field(default_factory=list)
     service: list[Belonging] = field(default_factory=list)
     away: list[Belonging] = field(default_factory=list)
-    known: set[str] = field(default_factory=set)
     labels: int = 0
 
     @classmethod
@@ -124,12 +124,9 @@ class Curriculum:
         searches = {language: in_language(search, language) for language in search.knowledge.languages}
         sections = len(search.sections)
         for language, edition in searches.items():
-            texts = list(edition.texts())
-            made.known |= {text.text for text in texts}
-            made.lines += [Belonging(one.text, (), (one.label,)) for one in texts if one.text not in gone]
+            made.lines += [Belonging(one.text, (), (one.label,)) for one in edition.texts() if one.text not in gone]
             away = [*edition.elsewhere, *other_subjects(language)[1]]
             made.away += [Belonging(line, (), (sections,)) for line in away]
-            made.known |= set(away)
         asked = [*natural(search), *kept_out(search), *in_other_languages(searches, "fitted")]
         made.natural = [
             Belonging(one.text, one.earlier[-1:], tuple(sorted(one.right)))
@@ -149,17 +146,15 @@ class Curriculum:
                     label = first + subjects.setdefault(row["subject"], len(subjects))
                     if not (leave_out and path.stem == FITTED_BY):
                         self.service.append(Belonging(row["text"], (), (label,)))
-                    self.known.add(row["text"])
         self.labels = first + len(subjects)
 
 
 def _taught(one: Labelled) -> Taught:
-    own = one.wanted["urgent"] and one.message.category.startswith(("suicide", "self_harm"))
     return Taught(
         text=one.message.message,
-        before=tuple(turn.content for turn in one.message.earlier if turn.role.value == "user")[-2:],
+        before=said_before(one.message.earlier),
         danger=tuple(one.wanted[name] for name in ENCODER_HEADS),
-        weight=(1.0 if one.natural else CONSTRUCTED) * (OWN_LIFE if own else 1.0),
+        weight=weight_of(one),
         lang=one.message.lang,
         author=one.author,
         natural=one.natural,
@@ -343,9 +338,7 @@ def pooled_rows(student: Student, cut: Sequence[Sequence[int]]) -> Floats:
     return found
 
 
-def written(
-    student: Student, teacher: Teacher, model: bytes, cutter: PieceCutter, material: Curriculum, out: Path
-) -> None:
+def written(student: Student, model: bytes, cutter: PieceCutter, out: Path) -> None:
     """The model and what belongs to it; known lines are read by what was written."""
     from engine import TextEncoder
 
@@ -387,7 +380,7 @@ def main() -> None:
     material = Curriculum.read(set(filter(None, given.without.split(","))))
     full = PieceCutter(pieces_model(whole))
     used = {piece for one in (*material.taught, *material.held) for piece in full.pieces.encode(legible(one.text))}
-    used |= {piece for line in material.known for piece in full.pieces.encode(legible(line))}
+    used |= {piece for line in own_lines() for piece in full.pieces.encode(legible(line))}
     teacher = whole.with_pieces(sorted({*whole.likely(PIECES), *used, *full.lead}))
     print(len(material.taught), len(material.held), len(material.lines), len(material.natural), len(teacher.pieces))
     model = pieces_model(teacher)
@@ -409,7 +402,7 @@ def main() -> None:
         )
         told = {one.id: row for one, row in zip(material.held, sums.tolist(), strict=True)}
         given.state.with_suffix(".held.json").write_text(json.dumps(told), encoding="utf-8")
-    written(student, teacher, model, cutter, material, given.out)
+    written(student, model, cutter, given.out)
 
 
 if __name__ == "__main__":

@@ -103,7 +103,7 @@ def rows_of(search: SectionSearch, messages: Iterable[AskedMessage]) -> Floats:
     ).astype(np.float64)
 
 
-def fitted(rows: Floats, wanted: Floats, costs: Floats) -> Floats:
+def fitted(rows: Floats, wanted: Floats) -> Floats:
     """Weights under which the wanted sections have the largest share (softmax over sections)."""
 
     def loss(weights: Floats) -> tuple[float, Floats]:
@@ -113,9 +113,9 @@ def fitted(rows: Floats, wanted: Floats, costs: Floats) -> Floats:
         shares /= shares.sum(axis=1, keepdims=True)
         among = shares * wanted
         held = among.sum(axis=1, keepdims=True)
-        value = -float((costs * np.log(held[:, 0] + 1e-12)).sum() / costs.sum()) + 1e-4 * float(weights @ weights)
+        value = -float(np.log(held[:, 0] + 1e-12).mean()) + 1e-4 * float(weights @ weights)
         slope = np.einsum("ms,msk->mk", shares - among / (held + 1e-12), rows)
-        return value, (costs[:, None] * slope).sum(axis=0) / costs.sum() + 2e-4 * weights
+        return value, slope.mean(axis=0) + 2e-4 * weights
 
     found = minimize(loss, np.zeros(rows.shape[2]), jac=True, method="L-BFGS-B")
     return np.asarray(found.x)
@@ -194,12 +194,10 @@ def scope(
 
 @dataclass(frozen=True, kw_only=True)
 class Sample:
-    """Messages with their evidence (message, section, kind) and what each is to weigh; `lay` ones only order sections."""
+    """Messages with their evidence (message, section, kind) and what each is to weigh."""
 
     messages: list[AskedMessage]
     rows: Floats
-    lay: list[AskedMessage]
-    lay_rows: Floats
 
     @property
     def has(self) -> NDArray[np.bool_]:
@@ -215,9 +213,7 @@ class Sample:
         """How evidence orders sections, without one fold."""
         size = self.rows.shape[1]
         kept = self.has & (self.folds != fold) if fold is not None else self.has
-        wanted = np.concatenate((_indicator(self.messages, size)[kept], _indicator(self.lay, size)))
-        costs = np.concatenate((np.full(int(kept.sum()), 3.0), np.ones(len(self.lay))))
-        return fitted(np.concatenate((self.rows[kept], self.lay_rows)), wanted, costs)
+        return fitted(self.rows[kept], _indicator(self.messages, size)[kept])
 
 
 def report(sample: Sample) -> dict[str, dict[str, float]]:
@@ -250,12 +246,6 @@ def report(sample: Sample) -> dict[str, dict[str, float]]:
         int(has.sum()),
         _hits(scores[has], [one for one, it in zip(messages, has, strict=True) if it]),
     )
-    if sample.lay:
-        print(
-            "lay questions of the author kept out (fitted with)",
-            len(sample.lay),
-            _hits(sample.lay_rows @ final, sample.lay),
-        )
     for least in (0.5, 0.55, 0.6, 0.65, 0.7, 0.75):
         sure = stated["right"] >= least
         print(
@@ -315,9 +305,7 @@ def unread(search: SectionSearch, fold: int) -> SectionSearch:
     return replace(search, questions=replace(search.questions, sections=kept))
 
 
-def sample_of(
-    searches: Mapping[str, SectionSearch], messages: Sequence[AskedMessage], lay: Sequence[AskedMessage] = ()
-) -> Sample:
+def sample_of(searches: Mapping[str, SectionSearch], messages: Sequence[AskedMessage]) -> Sample:
     """What to learn from, each message read by the search in its language, without lines of its author."""
     rows = np.zeros((len(messages), len(next(iter(searches.values())).sections), len(EVIDENCE)))
     for language in sorted({one.lang for one in messages}):
@@ -326,12 +314,7 @@ def sample_of(
             for at, one in enumerate(messages):
                 if one.lang == language and fold_of(one.author) == fold:
                     rows[at] = rows_of(search, [one])[0]
-    return Sample(
-        messages=list(messages),
-        rows=rows,
-        lay=list(lay),
-        lay_rows=rows_of(searches["en"], lay) if lay else np.zeros((0, len(searches["en"].sections), len(EVIDENCE))),
-    )
+    return Sample(messages=list(messages), rows=rows)
 
 
 def written(weights: Mapping[str, Mapping[str, float]]) -> str:

@@ -39,7 +39,7 @@ from engine import (
     said_before,
     word_scores,
 )
-from engine import URGENCY_HEADS as HEADS
+from engine import ENCODER_HEADS as HEADS
 from engine import head_words as words
 from evaluation.urgency import LabelledMessage, read_messages
 from evaluation.urgency_augmentation import TrainingExample, augmented
@@ -139,7 +139,7 @@ class Material:
         """The features of every text."""
         examples = list(
             augmented(
-                TrainingExample(one.message.message, one.message.lang, one.wanted["urgent"], _weight(one), number)
+                TrainingExample(one.message.message, one.message.lang, one.wanted["urgent"], weight_of(one), number)
                 for number, one in enumerate(rows)
             )
         )
@@ -164,7 +164,8 @@ class Material:
         return models
 
 
-def _weight(one: Labelled) -> float:
+def weight_of(one: Labelled) -> float:
+    """How much a message counts beside others."""
     own = one.wanted["urgent"] and one.message.category.startswith(("suicide", "self_harm"))
     return (1.0 if one.natural else CONSTRUCTED) * (OWN_LIFE if own else 1.0)
 

@@ -15,7 +15,7 @@ looks like it. What depends on where people write is told by whoever knows (`liv
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
@@ -151,7 +151,7 @@ class ServiceAnswers:
         return float(self.centroids.likeness(message).max(initial=0.0))
 
     @classmethod
-    def load(cls, path: Path) -> ServiceAnswers:
+    def load(cls, path: Path, encoder: TextEncoder | None = None) -> ServiceAnswers:
         """Read one language; raises ConfigurationError with file and line for what is no line of it."""
         answers: dict[str, str] = {}
         lines: dict[str, list[str]] = {}
@@ -187,6 +187,7 @@ class ServiceAnswers:
             lines={one: tuple(said) for one, said in lines.items()},
             offers=offers,
             explicit={one: tuple(rows) for one, rows in explicit.items()},
+            encoder=encoder,
         )
 
 
@@ -210,9 +211,8 @@ class Service:
     @classmethod
     def load(cls, folder: Path, kinds: MessageKinds, encoder: TextEncoder | None = None) -> Service:
         """Read all languages; raises ConfigurationError."""
-        languages = {path.stem: ServiceAnswers.load(path) for path in sorted(folder.glob("*.md"))}
-        read = {code: replace(one, encoder=encoder) for code, one in languages.items()}
-        return cls(languages=read, kinds=kinds)
+        languages = {path.stem: ServiceAnswers.load(path, encoder) for path in sorted(folder.glob("*.md"))}
+        return cls(languages=languages, kinds=kinds)
 
     def greetings(self) -> dict[str, str]:
         """Single words that somebody begins with in one language only, each with that one; English ones count as English."""

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float32]
-Bytes = NDArray[np.int8]
 Numbers = NDArray[np.int64]
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from engine.language.encoder import TextEncoder
+from engine.language.encoder import HEADS, TextEncoder
 from engine.language.heads import LinearHeads
 from engine.language.letters import words
 from engine.language.text import sentences
@@ -21,8 +21,6 @@ from engine.types import Kind, LayerResult, Message, Role, UrgencyLevel
 
 EARLIER = 2
 """So many of the person's messages before this one are read with it; no other fast layer reads any."""
-HEADS = ("urgent", "medical", "delusional")
-"""Does somebody need help now; is it about a body or a medicine; is a belief that may be part of psychosis stated as fact."""
 BY_WORDS = 0.6
 """What a sum by words counts beside one of the encoder."""
 _LENGTH = 4000  # characters of a message that are read
