@@ -59,7 +59,8 @@ class UrgencyClassifier:
         found = {head.name: scores[head.name] >= head.threshold for head in self.heads.description.heads}
         return LayerResult(
             layer=self.name,
-            level=UrgencyLevel.CONCERN if found["urgent"] else UrgencyLevel.NONE,
+            # What the head of bodies has learnt is urgent too, and it is sure before the other is.
+            level=UrgencyLevel.CONCERN if found["urgent"] or found["medical"] else UrgencyLevel.NONE,
             # Whoever believes to be poisoned or dead is not asked whether somebody took too much.
             kind=Kind.FEAR if found["delusional"] else Kind.MEDICAL if found["medical"] else Kind.UNCLEAR,
             delusional_framing=found["delusional"],

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from engine.exceptions import ConfigurationError
 from engine.language.encoder import TextEncoder
 from engine.language.letters import words
-from engine.types import LayerResult, Message, Role, UrgencyLevel
+from engine.types import Kind, LayerResult, Message, Role, UrgencyLevel
 from engine.urgency.classifier import UrgencyClassifier, readings
 from evaluation.urgency_training import DATA, RECORD, WEIGHTS
 
@@ -64,6 +64,13 @@ def test_plain_questions_about_means_are_asked_about_and_their_look_alikes_are_n
     assert len(urgent) >= 34 and set(urgent) == {"en", "de", "es", "fr", "nb"}
     assert len(asked) - len(urgent) <= 5
     assert level("the dose of clozapine that kills") is UrgencyLevel.CONCERN
+
+
+def test_a_body_in_danger_is_asked_about_however_calmly_it_is_told() -> None:
+    """Where the head of bodies and medicines is sure, that is a suspicion, also below the threshold of the other head."""
+    text = "took all my quetiapine an hour ago, feeling sleepy"
+    assert LAYER.scores(text)["urgent"] < LEAST
+    assert LAYER.assess_now(text).level is UrgencyLevel.CONCERN and LAYER.assess_now(text).kind is Kind.MEDICAL
 
 
 @pytest.mark.parametrize("text", FOUND[:40])
