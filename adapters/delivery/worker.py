@@ -24,6 +24,7 @@ from procrastinate.worker import Worker
 
 from adapters.delivery.dispatch import GIVE_UP_AFTER, Dispatch
 from adapters.delivery.job_queue import QUEUE, STALLED_SECONDS, TASK, FencedJobs, JobQueue
+from adapters.tasks import ended
 from engine import SealBroken
 
 HEARTBEAT_SECONDS = 1.0
@@ -166,9 +167,7 @@ class JobWorker:
         try:
             await worker.run()
         finally:
-            for task in beside:
-                task.cancel()
-            await asyncio.gather(*beside, return_exceptions=True)
+            await ended(*beside)
 
     async def _stop(self, worker: Worker) -> None:
         ends = [asyncio.create_task(one.wait()) for one in (self.stopping, self._jobs.lost)]

@@ -14,6 +14,8 @@ from typing import Any
 
 from sqlalchemy import Connection, func, select
 
+from adapters.tasks import ended
+
 CHANNEL = "cafi_boards"
 AGAIN_SECONDS = 1.0
 SILENT_SECONDS = 20.0
@@ -48,13 +50,11 @@ class BellListener:
             while not self.stopping.is_set():
                 hearing = asyncio.create_task(self._until_lost())
                 await asyncio.wait({hearing, stop}, return_when=asyncio.FIRST_COMPLETED)
-                hearing.cancel()
-                await asyncio.gather(hearing, return_exceptions=True)
+                await ended(hearing)
                 with suppress(TimeoutError):
                     await asyncio.wait_for(self.stopping.wait(), AGAIN_SECONDS)
         finally:
-            stop.cancel()
-            await asyncio.gather(stop, return_exceptions=True)
+            await ended(stop)
 
     async def _until_lost(self) -> None:
         import psycopg

@@ -97,7 +97,7 @@ class Database:
         """The same, in this thread."""
         try:
             return self._transaction(work)
-        except (SQLAlchemyError, sqlite3.Error) as error:
+        except (SQLAlchemyError, sqlite3.Error, UnicodeDecodeError) as error:
             raise self.translated(error) from error
 
     def _transaction(self, work: Callable[[Connection], T], *, attempt: int = 1) -> T:
@@ -162,11 +162,16 @@ class Database:
                 raw.cursor().execute("PRAGMA wal_checkpoint(TRUNCATE)")
             finally:
                 raw.close()
-        except (SQLAlchemyError, sqlite3.Error) as error:
+        except (SQLAlchemyError, sqlite3.Error, UnicodeDecodeError) as error:
             raise self.translated(error) from error
 
-    def translated(self, error: SQLAlchemyError | sqlite3.Error) -> StorageError | ConfigurationError:
+    def translated(
+        self, error: SQLAlchemyError | sqlite3.Error | UnicodeDecodeError
+    ) -> StorageError | ConfigurationError:
         """A database error in the house's words; the library's own words may quote values, and stay out of the message."""
+        if isinstance(error, UnicodeDecodeError):
+            # Text of ours is UTF-8: what is not, in a row or in SQLite's own complaint about its tables, was overwritten.
+            return damaged(self.place)
         if self.sqlite or isinstance(error, sqlite3.Error):
             return file_fault(error, self.place)
         return server_fault(error, self.place, served=self._served)

@@ -1,7 +1,7 @@
 """What is shown when danger may be there, and what of it is remembered: sure of it, or it asks.
 
-Only a layer that is sure puts the referral in place of an answer. A suspicion gets the answer and one calm question.
-What has been told stays told for ten turns. Nobody is graded (NICE NG225, 2022), and nothing here is counted.
+Only a layer that is sure puts the referral in place of an answer at once. A suspicion gets the answer and one calm question;
+where that is passed over and the next words are suspicious again, the referral says what to do. What has been told stays told for ten turns. Nobody is graded (NICE NG225, 2022), and nothing here is counted.
 """
 
 from __future__ import annotations
@@ -30,14 +30,22 @@ def help_due(danger: Danger, urgency: Urgency) -> Help:
         return Help.BRIEF
     recent = danger.asked is not None and danger.asked < ASK_AGAIN_AFTER
     if urgency.level is UrgencyLevel.CONCERN:
-        return Help.LINE if recent or danger.declined is not None else Help.QUESTION
+        if danger.declined is not None or (recent and urgency.decided):
+            return Help.LINE
+        if danger.told is not None and not urgency.decided and _lately(danger.shown):
+            return Help.BRIEF
+        return Help.REFERRAL if recent else Help.QUESTION
     unanswered = recent and not urgency.decided
     return Help.LINE if danger.told is not None or unanswered else Help.NONE
 
 
 def told_again(danger: Danger) -> bool:
     """Whether danger that is told again gets one line: told a moment ago too, and the whole text is not long ago."""
-    return danger.told == 0 and danger.shown is not None and danger.shown < REPEAT_WITHIN - 1
+    return danger.told == 0 and _lately(danger.shown)
+
+
+def _lately(shown: int | None) -> bool:
+    return shown is not None and shown < REPEAT_WITHIN - 1
 
 
 def after(danger: Danger, shown: Help, urgency: Urgency, message: str) -> Danger:
@@ -55,8 +63,10 @@ def after(danger: Danger, shown: Help, urgency: Urgency, message: str) -> Danger
     if shown.replaces:
         now = urgency.level is UrgencyLevel.URGENT
         whole = 0 if shown is Help.REFERRAL else older.shown
+        # Suspected twice is open like told, but the next message is answered: nobody was sure.
+        suspected = 1 if urgency.level is UrgencyLevel.CONCERN else older.told
         return Danger(
-            told=0 if now else older.told,
+            told=0 if now else suspected,
             shown=whole,
             held=message if _asks(message, urgency) else "",
             kind=kind,

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.types import Danger, DangerAnswer, Help, Kind, LayerResult, Urgency, UrgencyLevel
-from engine.urgency.danger import OPEN_TURNS, after, answered, help_due
+from engine.urgency.danger import OPEN_TURNS, after, answered, answers_open, help_due
 
 NONE, CONCERN, URGENT = UrgencyLevel
 
@@ -57,11 +57,26 @@ def test_the_flag_of_a_judge_that_answered_stands() -> None:
     assert Urgency.of([classifier, found(NONE, "llm", failed=True)]).delusional_framing
 
 
-def test_a_suspicion_asks_and_does_not_nag() -> None:
-    """The check question comes once, then a line while it is unanswered, and again after three turns."""
-    assert walked(CONCERN, CONCERN, CONCERN, CONCERN, CONCERN) == [
-        Help.QUESTION, Help.LINE, Help.LINE, Help.LINE, Help.QUESTION,
-    ]  # fmt: skip
+def test_a_suspicion_asks_and_the_next_one_says_what_to_do() -> None:
+    """The check question comes once; who passes it over and is suspected again is shown the referral, then lines."""
+    assert walked(CONCERN, CONCERN, CONCERN, CONCERN) == [Help.QUESTION, Help.REFERRAL, Help.BRIEF, Help.BRIEF]
+    assert walked(CONCERN, NONE, CONCERN, NONE) == [Help.QUESTION, Help.LINE, Help.REFERRAL, Help.LINE]
+    assert walked(CONCERN, NONE, NONE, NONE, CONCERN) == [Help.QUESTION, *[Help.LINE] * 3, Help.QUESTION]
+
+
+def test_what_was_suspected_twice_is_open_until_somebody_is_safe() -> None:
+    """After such a referral "I am safe" is understood, and the message that it stood in place of is held to be answered."""
+    asked = after(Danger(), Help.QUESTION, seen(CONCERN), "first")
+    shown = after(asked, help_due(asked, seen(CONCERN)), seen(CONCERN), "second")
+    assert shown.held == "second" and shown.asked is None
+    assert DangerAnswer.SAFE in answers_open(shown)
+    assert walked(CONCERN, danger=answered(shown, DangerAnswer.SAFE)) == [Help.LINE]
+
+
+def test_a_judge_that_cannot_tell_twice_does_not_shout() -> None:
+    """Where a judge has read both messages and was not sure, the second one gets the line."""
+    unsure = Urgency.of([found(NONE), found(CONCERN, "llm")])
+    assert help_due(Danger(asked=0), unsure) is Help.LINE
 
 
 def test_after_a_no_nothing_is_asked_for_ten_turns_unless_somebody_is_sure() -> None:

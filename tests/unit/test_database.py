@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -108,6 +109,22 @@ async def test_a_damaged_file_is_noticed_before_anybody_is_served(tmp_path: Path
         content.write(os.urandom(16_384))
     again = Database(f"sqlite:///{file}")
     with pytest.raises(StorageDamaged, match=r"cafi\.db: The database is damaged. Stop CAFI, keep a copy"):
+        await again.check()
+    again.close()
+
+
+async def test_damage_that_cannot_even_be_quoted_is_damage(tmp_path: Path, database: Database) -> None:
+    """Where SQLite's own complaint quotes what was overwritten, and that is no text, the remedy is told all the same."""
+    await store_over(database).take([message()])
+    database.close()
+    file = tmp_path / "cafi.db"
+    content = file.read_bytes()
+    entry = re.search(rb"table(\w+?)\1.CREATE TABLE", content, re.DOTALL)
+    assert entry is not None
+    broken = entry[0].replace(entry[1], b"\xe2\x28\xff".ljust(len(entry[1]), b"_"), 1).replace(b"CREATE", b"\xe2REATE")
+    file.write_bytes(content.replace(entry[0], broken))
+    again = Database(f"sqlite:///{file}")
+    with pytest.raises(StorageDamaged, match="The database is damaged"):
         await again.check()
     again.close()
 
