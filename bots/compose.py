@@ -318,7 +318,7 @@ class Application(Parts):
     @cached_property
     def kinds(self) -> MessageKinds:
         """What tells asking from telling."""
-        return MessageKinds.load(self.settings.config_folder / "kinds" / "kinds.bin")
+        return MessageKinds.load(self.settings.config_folder / "kinds" / "kinds.bin", self.encoder)
 
     @cached_property
     def service(self) -> Service:

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from engine.agent.builtin import QuotingAgent
     from engine.agent.guide import Guide
-    from engine.agent.kinds import HEADS as KIND_HEADS
+    from engine.agent.kinds import BY_WORDS as KINDS_BY_WORDS
     from engine.agent.kinds import KINDS as MESSAGE_KINDS
-    from engine.agent.kinds import MessageKind, MessageKinds
+    from engine.agent.kinds import MessageKind, MessageKinds, word_sums
     from engine.agent.llm import AGENT_GIVEN, LlmAgent
     from engine.agent.passages import PassageRanking
     from engine.agent.protocol import Agent, AgentTask
@@ -93,9 +93,9 @@ if TYPE_CHECKING:
     from engine.language.detection import identifier as language_identifier
     from engine.language.elsewhere import load_elsewhere
     from engine.language.encoder import BEFORE as ENCODER_BEFORE
+    from engine.language.encoder import DANGER_HEADS, KIND_HEADS, EncoderDescription, TextEncoder, TextReading, key_of
     from engine.language.encoder import HEADS as ENCODER_HEADS
     from engine.language.encoder import WINDOW as ENCODER_WINDOW
-    from engine.language.encoder import EncoderDescription, TextEncoder, TextReading, key_of
     from engine.language.features import Features
     from engine.language.heads import FORMAT, Description, Head, LinearHeads
     from engine.language.human_claims import HumanClaims
@@ -231,6 +231,7 @@ __all__ = [
     "BY_WORDS",
     "COMPLETENESS_GIVEN",
     "DANGERS_FILE",
+    "DANGER_HEADS",
     "DOUBTFUL",
     "ENCODER_BEFORE",
     "ENCODER_HEADS",
@@ -238,6 +239,7 @@ __all__ = [
     "FORMAT",
     "HEADS",
     "JUDGE_GIVEN",
+    "KINDS_BY_WORDS",
     "KIND_HEADS",
     "MEDIA_LIST",
     "MESSAGE_KINDS",
@@ -494,6 +496,7 @@ __all__ = [
     "wilson",
     "without_brackets",
     "word_scores",
+    "word_sums",
     "words",
     "worst",
 ]

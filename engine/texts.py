@@ -108,9 +108,11 @@ class Texts(Strict):
 
 
 class Remarks(Strict):
-    """Kind sentences to somebody who tells something: where it plainly weighs on them, and those that fit whatever was told."""
+    """Kind sentences to somebody who tells something: where it plainly weighs on them, where it plainly is good news, and
+    those that fit whatever was told."""
 
     heavy: tuple[str, ...] = Field(min_length=1)
+    glad: tuple[str, ...] = Field(min_length=1)
     plain: tuple[str, ...] = Field(min_length=1)
 
 
@@ -120,6 +122,7 @@ class GuideTexts(Strict):
     unsure: str
     unsure_about: str
     declined: str
+    elsewhere: str
     remark_offer: str
     check_first: str
     own_language_only: str

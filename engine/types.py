@@ -146,7 +146,7 @@ class HandoffOffer:
 class Danger:
     """What was said and asked about danger, in turns since then (0: the last one); None is never, or long over.
 
-    `told`: a danger was told, or suspected twice; it stays open until the person says that they are safe, or ten turns have passed.
+    `told`: a danger was told, or suspected twice; it stays open until the person says that they are safe, or for ten turns.
     `shown`: the whole referral was shown. `asked`: the check question was. `declined`: it was answered with no.
     `held`: the question that the referral stands in place of an answer to. `another`: somebody else is in danger.
     `entry`: of the table of dangers, which tells what to do.

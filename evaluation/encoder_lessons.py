@@ -2,10 +2,10 @@
 
     python -m evaluation.encoder_lessons TEACHER.bin --state STATE.pt --steps 900 [--without 23,24] [--begin STATE.pt]
 
-Half of the teacher's layers learn at once to tell danger, to bring messages and lines near the section or subject of the service
-that they belong to, in whichever of five languages, and to stay like the teacher. With `--without` the messages of some authors
-are kept out, and the sums of the heads on them are written beside the state: thresholds and weights are chosen by these. Needs
-torch and onnx, which the project itself does not; `config/encoder/README.md` is the record.
+Half of the teacher's layers learn at once to tell danger and kinds of messages, to bring messages and lines near the section or
+subject of the service that they belong to, in whichever of five languages, and to stay like the teacher. With `--without` the
+messages of some authors are kept out, and the sums of the heads on them are written beside the state: thresholds and weights are
+chosen by these. Needs torch and onnx, which the project itself does not; `config/encoder/README.md` is the record.
 """
 
 from __future__ import annotations
@@ -13,10 +13,11 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import math
 import random
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -30,9 +31,12 @@ from torch import nn
 from torch.nn import functional
 
 from engine import (
+    DANGER_HEADS,
     ENCODER_BEFORE,
     ENCODER_HEADS,
     ENCODER_WINDOW,
+    KIND_HEADS,
+    MESSAGE_KINDS,
     EncoderDescription,
     legible,
     said_before,
@@ -40,7 +44,8 @@ from engine import (
 )
 from evaluation.encoder_lines import own_lines, write_known
 from evaluation.encoder_teacher import Exported, Floats, Student, Teacher
-from evaluation.natural_messages import DATA
+from evaluation.kind_heads import NAMES, SOCIAL_SUBJECTS
+from evaluation.natural_messages import DATA, read_messages
 from evaluation.section_fusion import (
     base,
     in_language,
@@ -49,6 +54,7 @@ from evaluation.section_fusion import (
     natural,
     other_subjects,
 )
+from evaluation.service_fit import FITTED_BY
 from evaluation.urgency import read_messages as read_urgency
 from evaluation.urgency_augmentation import mistyped
 from evaluation.urgency_training import Labelled, labelled, training_files, weight_of
@@ -63,15 +69,17 @@ LAYERS = (0, 2, 4, 7, 9, 11)
 DIMS = 128
 PIECES = 40_000
 DROPPED = 0.1
-MESSAGES, BELONGING, AT_ONCE = 32, 72, 16
+MESSAGES, BELONGING, AT_ONCE = 44, 64, 16
 """Messages a step whose danger is learnt, texts that are brought near a label, and texts that are read at once."""
 BEGUN_WITH = 24
 """So many texts of a label say where it begins."""
 HEAT = 18.0
 """How sharply the likeness to one label is told from that to others."""
 RATE, HEAD_RATE, WARM = 1e-4, 1.5e-3, 60
-FITTED_BY = "author_2"
-SHARES = {"danger": 1.0, "teacher": 1.5, "belongs": 1.0}
+SHARES = {"danger": 1.0, "kinds": 0.5, "teacher": 1.5, "belongs": 1.0}
+UNKNOWN = (math.nan,) * len(KIND_HEADS)
+OF_NONE = tuple(0.0 if name in {"social", "service"} else math.nan for name in KIND_HEADS)
+"""What is known of a line of a section: it is neither of the service nor a greeting."""
 RETOLD = 0.12
 NATURAL, OF_SERVICE, OFF_TOPIC = 0.3, 0.1, 0.05
 """The shares of natural messages, of questions about the service and of other subjects; the rest are lines of sections."""
@@ -84,6 +92,7 @@ class Taught:
     text: str
     before: tuple[str, ...]
     danger: tuple[bool, ...]
+    kinds: tuple[float, ...]
     weight: float
     lang: str
     author: str
@@ -93,11 +102,12 @@ class Taught:
 
 @dataclass(frozen=True)
 class Belonging:
-    """A text, what was said before it, and the labels that it belongs to."""
+    """A text, what was said before it, the labels that it belongs to, and its kind, not a number where nobody said."""
 
     text: str
     before: tuple[str, ...]
     labels: tuple[int, ...]
+    kinds: tuple[float, ...] = UNKNOWN
 
 
 @dataclass
@@ -116,17 +126,23 @@ class Curriculum:
     def read(cls, without: set[str]) -> Curriculum:
         """Everything in `evaluation/data`, the first knowledge base, the service's lines and those about other subjects."""
         made = cls()
+        sorted_as: dict[str, tuple[float, ...]] = {}
+        for said in read_messages("*.jsonl"):
+            apart = said.file.startswith("readings")
+            sorted_as[f"{said.conversation.id}.{said.at + 1}"] = _kinds(said.said, told_apart=apart)
         for one in labelled(message for path in training_files() for message in read_urgency(path)):
-            taught = _taught(one)
+            taught = _taught(one, sorted_as.get(one.message.id, UNKNOWN))
             (made.held if one.natural and one.author in without else made.taught).append(taught)
         gone = {" ".join(one.text.split()) for one in made.held}
         search = base()
         searches = {language: in_language(search, language) for language in search.knowledge.languages}
         sections = len(search.sections)
         for language, edition in searches.items():
-            made.lines += [Belonging(one.text, (), (one.label,)) for one in edition.texts() if one.text not in gone]
+            made.lines += [
+                Belonging(one.text, (), (one.label,), OF_NONE) for one in edition.texts() if one.text not in gone
+            ]
             away = [*edition.elsewhere, *other_subjects(language)[1]]
-            made.away += [Belonging(line, (), (sections,)) for line in away]
+            made.away += [Belonging(line, (), (sections,), OF_NONE) for line in away]
         asked = [*natural(search), *kept_out(search), *in_other_languages(searches, "fitted")]
         made.natural = [
             Belonging(one.text, one.earlier[-1:], tuple(sorted(one.right)))
@@ -142,18 +158,28 @@ class Curriculum:
         for path in sorted((DATA / "service").glob("*.jsonl")):
             for line in path.read_text(encoding="utf-8").splitlines():
                 row = json.loads(line)
-                if row["subject"]:
-                    label = first + subjects.setdefault(row["subject"], len(subjects))
-                    if not (leave_out and path.stem == FITTED_BY):
-                        self.service.append(Belonging(row["text"], (), (label,)))
+                subject = row["subject"]
+                label = (first + subjects.setdefault(subject, len(subjects)),) if subject else ()
+                kind = "social" if subject in SOCIAL_SUBJECTS else "service" if subject else ""
+                kinds = tuple(float(name == kind) if name in MESSAGE_KINDS else math.nan for name in KIND_HEADS)
+                if not (leave_out and path.stem in FITTED_BY):
+                    self.service.append(Belonging(row["text"], (), label, kinds if kind else OF_NONE))
         self.labels = first + len(subjects)
 
 
-def _taught(one: Labelled) -> Taught:
+def _kinds(said: Mapping[str, Any], *, told_apart: bool) -> tuple[float, ...]:
+    """What a reader said of a message's kind and tone; `told_apart`: in the words of the later readers."""
+    kind, tone = NAMES[said["kind"]], said.get("tone", "")
+    tones = {"heavy": float(tone == "heavy"), "glad": float(tone == "glad")} if tone and told_apart else {}
+    return tuple(float(name == kind) if name in MESSAGE_KINDS else tones.get(name, math.nan) for name in KIND_HEADS)
+
+
+def _taught(one: Labelled, kinds: tuple[float, ...]) -> Taught:
     return Taught(
         text=one.message.message,
         before=said_before(one.message.earlier),
-        danger=tuple(one.wanted[name] for name in ENCODER_HEADS),
+        danger=tuple(one.wanted[name] for name in DANGER_HEADS),
+        kinds=kinds,
         weight=weight_of(one),
         lang=one.message.lang,
         author=one.author,
@@ -248,7 +274,8 @@ class Lessons:
         """Each label begins as the mean of some of its texts."""
         texts: dict[int, list[Belonging]] = defaultdict(list)
         for one in (*self.material.lines, *self.material.service, *self.material.away):
-            texts[one.labels[0]].append(one)
+            if one.labels:
+                texts[one.labels[0]].append(one)
         chosen = [one for some in texts.values() for one in self.dice.sample(some, min(len(some), BEGUN_WITH))]
         rows = torch.tensor(pooled_rows(self.student, [self.cutter.cut(one.text, (), 44) for one in chosen]))
         with torch.no_grad():
@@ -276,8 +303,11 @@ class Lessons:
         messages, texts = pooled[:MESSAGES], pooled[MESSAGES:]
         weights = torch.tensor([one.weight for one in some])[:, None]
         wanted = torch.tensor([[float(yes) for yes in one.danger] for one in some])
-        sums = self.student.sums(functional.dropout(messages, DROPPED))
-        each = functional.binary_cross_entropy_with_logits(sums, wanted, reduction="none")
+        sums = self.student.sums(functional.dropout(pooled, DROPPED))
+        danger = len(DANGER_HEADS)
+        each = functional.binary_cross_entropy_with_logits(sums[:MESSAGES, :danger], wanted, reduction="none")
+        kinds = torch.tensor([*(one.kinds for one in some), *(one.kinds for one in belonging)])
+        known = ~kinds.isnan()
         same = [
             at for at, (one, text) in enumerate(zip(some, told, strict=True)) if not one.before and text == one.text
         ]
@@ -285,6 +315,7 @@ class Lessons:
         likeness = (functional.normalize(messages[same], dim=1) * rows).sum(dim=1)
         return {
             "danger": (each * weights * torch.tensor([1.0, 0.3, 0.3])).sum() / weights.sum(),
+            "kinds": functional.binary_cross_entropy_with_logits(sums[:, danger:][known], kinds[known]),
             "belongs": self._belongs(texts, [one.labels for one in belonging]),
             "teacher": (1 - likeness).mean() if same else torch.tensor(0.0),
         }
@@ -300,7 +331,8 @@ class Lessons:
     def _belongs(self, texts: torch.Tensor, labels: Sequence[tuple[int, ...]]) -> torch.Tensor:
         rows = functional.normalize(self.student.meaning(texts), dim=1)
         chances = (rows @ functional.normalize(self.student.labels, dim=1).T * HEAT).log_softmax(dim=1)
-        return -torch.stack([row[list(own)].logsumexp(dim=0) for row, own in zip(chances, labels, strict=True)]).mean()
+        told = [row[list(own)].logsumexp(dim=0) for row, own in zip(chances, labels, strict=True) if own]
+        return -torch.stack(told).mean()
 
     def run(self, steps: int) -> None:
         """All steps; prints how it goes."""
@@ -325,6 +357,16 @@ class Lessons:
                 shown = {name: round(value, 3) for name, value in average.items()}
                 print(step, round(time.monotonic() - begun), shown, flush=True)
         self.student.eval()
+
+
+def begun(state: dict[str, torch.Tensor], student: Student) -> dict[str, torch.Tensor]:
+    """What of another state a student begins with: all but words and labels, and of its heads those that were there."""
+    own = student.state_dict()
+    for name in ("sums.weight", "sums.bias"):
+        wider = own[name].clone()
+        wider[: len(state[name])] = state[name]
+        state[name] = wider
+    return {name: one for name, one in state.items() if not name.startswith(("word", "labels"))}
 
 
 def pooled_rows(student: Student, cut: Sequence[Sequence[int]]) -> Floats:
@@ -392,8 +434,7 @@ def main() -> None:
         np.save(rows_file, pooled_rows(elder, [full.cut(one.text) for one in material.taught]))
     student = Student(teacher, LAYERS, DIMS, ENCODER_HEADS, material.labels)
     if given.begin is not None:
-        state = {name: one for name, one in torch.load(given.begin).items() if not name.startswith(("word", "labels"))}
-        student.load_state_dict(state, strict=False)
+        student.load_state_dict(begun(torch.load(given.begin), student), strict=False)
     Lessons(material, cutter, student, np.load(rows_file)).run(given.steps)
     torch.save(student.state_dict(), given.state)
     if material.held:

@@ -39,7 +39,7 @@ from engine import (
     said_before,
     word_scores,
 )
-from engine import ENCODER_HEADS as HEADS
+from engine import DANGER_HEADS as HEADS
 from engine import head_words as words
 from evaluation.urgency import LabelledMessage, read_messages
 from evaluation.urgency_augmentation import TrainingExample, augmented
@@ -270,7 +270,7 @@ def main() -> None:
         folds = list(pool.map(_held_out, range(FOLDS)))
     held = lasting(
         [
-            (one, {name: BY_WORDS * scores[name] + of for name, of in zip(HEADS, told[one.message.id], strict=True)})
+            (one, {name: BY_WORDS * scores[name] + of for name, of in zip(HEADS, told[one.message.id], strict=False)})
             for fold in folds
             for one, scores in fold
             if one.message.id in told

@@ -113,7 +113,7 @@ class QuotingAgent:
 
     def _remark(self, task: AgentTask, understood: Understood) -> Draft:
         """One kind sentence, and what may be of use; never a quotation."""
-        said = self.guide.remark(task.earlier, task.language, heavy=understood.reading.heavy)
+        said = self.guide.remark(task.earlier, task.language, understood.reading)
         near = self._tells_of_something(task, understood)
         offers = self.guide.offers(understood.meant, task.language, most=FURTHER) if near else ()
         if offers:
@@ -137,7 +137,10 @@ class QuotingAgent:
             own = self.guide.service.offers(task.message, task.language, most=2)
             offers = (*offers[: OFFERED - len(own)], *own)
         if not offers:
-            return self._decline(task)
+            # A doctor is no help with what is about something else altogether.
+            handed = handoff is not None or any(one.when_declined for one in task.assistant.handoffs)
+            elsewhere = not (understood.found.here or handed) and task.urgency is UrgencyLevel.NONE
+            return Draft(reply=said.elsewhere, fixed=True, lost=True) if elsewhere else self._decline(task)
         cited = {source.id for source in self._cited(task)}
         first = understood.hits[0].source if understood.hits else None
         if first is not None and understood.found.together and first.id in cited:

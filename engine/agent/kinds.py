@@ -1,7 +1,7 @@
 """What kind of message it is: asking, telling, thanks and greetings, or a question about the service; and whether it weighs.
 
 Linear heads over words and parts of words in five languages, learnt from labelled messages
-(`python -m evaluation.kind_heads`).
+(`python -m evaluation.kind_heads`), beside what the encoder says.
 """
 
 from __future__ import annotations
@@ -11,20 +11,18 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
+from engine.language.encoder import KIND_HEADS, TextEncoder
 from engine.language.heads import LinearHeads
 from engine.language.letters import words
 from engine.language.text import sentences
 from engine.retrieval.questions import asks
-from engine.types import Message, Role
+from engine.types import Message
+from engine.urgency.classifier import said_before
 
-KINDS = ("asks", "tells", "social", "service")
-"""One a kind of message."""
-HEAVY = "heavy"
-"""Whether what is told plainly weighs on somebody. Good news and jokes are not told apart from the rest by words: of what such
-heads called good news, a quarter was."""
-HEADS = (*KINDS, HEAVY)
-EARLIER = 2
-"""So many of the person's messages before this one are read with it."""
+KINDS, HEAVY, GLAD = KIND_HEADS[:4], *KIND_HEADS[4:]
+"""One a kind of message; whether what is told plainly weighs on somebody; whether it is good news."""
+BY_WORDS = 0.5
+"""What a sum by words counts beside one of the encoder."""
 AHEAD = 1.0
 """By so much a question about the service must lead: of natural messages about other things 3 % do, of those about it 47 %."""
 _LENGTH = 4000  # characters of a message that are read
@@ -41,11 +39,13 @@ class MessageKind(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MessageReading:
-    """What a message does. `service`: it may as well be about the service. `heavy`: what it tells plainly weighs."""
+    """What a message does. `service`: it may as well be about the service. `heavy`: what it tells plainly weighs; `glad`: it
+    plainly is good news."""
 
     kind: MessageKind
     service: bool
     heavy: bool
+    glad: bool
 
 
 @dataclass(frozen=True)
@@ -53,22 +53,18 @@ class MessageKinds:
     """Weighs a message against each kind. Nothing of it is kept."""
 
     heads: LinearHeads
+    encoder: TextEncoder
 
     @classmethod
-    def load(cls, path: Path) -> MessageKinds:
+    def load(cls, path: Path, encoder: TextEncoder) -> MessageKinds:
         """Read a weights file; raises ConfigurationError naming it if it is missing or broken."""
-        return cls(LinearHeads.load(path, HEADS, trained_by="evaluation.kind_heads"))
-
-    @classmethod
-    def parse(cls, content: bytes) -> MessageKinds:
-        """Read the content of a weights file; raises ValueError where it is not whole."""
-        return cls(LinearHeads.parse(content, HEADS))
+        return cls(LinearHeads.load(path, KIND_HEADS, trained_by="evaluation.kind_heads"), encoder)
 
     def sums(self, message: str, earlier: Sequence[Message] = ()) -> dict[str, float]:
-        """The sum of every head."""
-        said = [one.content[:_LENGTH] for one in earlier if one.role is Role.USER][-EARLIER:]
-        before = self.heads.features.before(words("\n".join(said)))
-        return self.heads.sums(words(message[:_LENGTH]), HEADS, before)
+        """The sum of every head, by words and by the encoder."""
+        by_words = word_sums(self.heads, message, earlier)
+        meant = self.encoder.read(message, said_before(earlier)).sums
+        return {name: BY_WORDS * by_words[name] + meant[name] for name in KIND_HEADS}
 
     def of(self, message: str, earlier: Sequence[Message] = (), language: str = "en") -> MessageReading:
         """The likeliest kind, and whether it weighs."""
@@ -79,9 +75,16 @@ class MessageKinds:
             # Of 361 natural English messages with such a sentence 325 asked for information, 21 about the service.
             other = MessageKind.ASKS
         ahead = own - sums[other.value]
-        least = next(head.threshold for head in self.heads.description.heads if head.name == HEAVY)
+        least = {head.name: head.threshold for head in self.heads.description.heads}
         return MessageReading(
             kind=MessageKind.SERVICE if ahead >= AHEAD else other,
             service=ahead >= 0,
-            heavy=sums[HEAVY] >= least,
+            heavy=sums[HEAVY] >= least[HEAVY],
+            glad=sums[GLAD] >= least[GLAD],
         )
+
+
+def word_sums(heads: LinearHeads, message: str, earlier: Sequence[Message] = ()) -> dict[str, float]:
+    """The sum of every head by words."""
+    before = heads.features.before(words("\n".join(one[:_LENGTH] for one in said_before(earlier))))
+    return heads.sums(words(message[:_LENGTH]), KIND_HEADS, before)

@@ -1,7 +1,7 @@
 """What a text means: a small language model reads it in five languages, on the processor, in a few milliseconds.
 
-`read` gives a vector, by which texts that share no word are found alike, and the sums of heads: how far it
-sounds like danger. The model is multilingual-e5-small (Wang et al. 2024, arXiv 2402.05672), cut to half of its
+`read` gives a vector, by which texts that share no word are found alike, and the sums of heads: how far it sounds like danger,
+and what kind of message it is. The model is multilingual-e5-small (Wang et al. 2024, arXiv 2402.05672), cut to half of its
 layers and taught on the messages of `evaluation/data`: `config/encoder/README.md` says how and with what figures. Nothing of
 a text is kept, and a turn reads each text once.
 """
@@ -39,9 +39,12 @@ MOST = 12
 """So many windows are read at most: a thousand pieces, as many as such a text usually has. Signs without sense have more."""
 BEFORE = 32
 """So many of the last pieces of what was said before are read with each window."""
-HEADS = ("urgent", "medical", "delusional")
-"""What the sums say: does somebody need help now; is it about a body or a medicine; is a belief that may be part of psychosis
-stated as fact."""
+DANGER_HEADS = ("urgent", "medical", "delusional")
+"""Does somebody need help now; is it about a body or a medicine; is a belief that may be part of psychosis stated as fact."""
+KIND_HEADS = ("asks", "tells", "social", "service", "heavy", "glad")
+"""What a message does, one of four; and whether what it tells weighs, or is good news."""
+HEADS = (*DANGER_HEADS, *KIND_HEADS)
+"""What the sums say."""
 
 
 class EncoderDescription(BaseModel):
@@ -87,6 +90,8 @@ class TextEncoder:
         broken = [getattr(onnx.capi.onnxruntime_pybind11_state, name) for name in BROKEN]
         try:
             description = EncoderDescription.model_validate_json((folder / "encoder.json").read_bytes())
+            if description.heads != HEADS:
+                raise ValueError("its heads are those of another version")
             options = onnx.SessionOptions()
             # A message is short: a second thread costs more than it brings, and other messages need it.
             options.intra_op_num_threads = options.inter_op_num_threads = 1

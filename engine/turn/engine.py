@@ -6,7 +6,7 @@ The engine is stateless: a conversation and a message go in, a reply and the nex
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Coroutine, Iterable, Mapping
+from collections.abc import Collection, Coroutine, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -53,7 +53,7 @@ from engine.types import (
     UrgencyLevel,
     Wish,
 )
-from engine.urgency.danger import after, answered, answers_open, help_due, told_again
+from engine.urgency.danger import after, answered, answers_open, denied_in_passing, help_due, told_again
 from engine.urgency.person import about_another
 from engine.urgency.protocol import FastLayer, UrgencyLayer
 from engine.urgency.referral import Referral, Referrals
@@ -88,7 +88,7 @@ class Engine:
         """A conversation of messages that somebody else has kept, with what was told of danger in it."""
         begun, said = self.start(assistant), tuple(earlier)
         with one_turn():
-            return replace(begun, messages=(*begun.messages, *said), danger=_danger_after(said, self.fast_layers))
+            return replace(begun, messages=(*begun.messages, *said), danger=self._danger_after(said, self.fast_layers))
 
     def assess_now(self, conversation: Conversation, message: str) -> Urgency:
         """What the fast layers see in a message, in milliseconds and without a model."""
@@ -106,7 +106,7 @@ class Engine:
         the fast ones.
         """
         counted = [one for one in self.fast_layers if layers is None or one.name in layers]
-        danger = _danger_after(earlier, counted)
+        danger = self._danger_after(earlier, counted)
         text, ledger = clean(message).text, Ledger(budget=self.budget)
         slow = [
             layer
@@ -116,7 +116,22 @@ class Engine:
         ]
         found = await asyncio.gather(*(layer.assess(text, earlier, ledger) for layer in slow))
         urgency = Urgency.of((*(layer.assess_now(text, earlier) for layer in counted), *found))
-        return urgency, help_due(danger, urgency)
+        return urgency, self._due(danger, text, urgency)[1]
+
+    def _due(self, danger: Danger, text: str, urgency: Urgency) -> tuple[Danger, Help]:
+        """What of help a message gets, and what was remembered before it with a no in its first words."""
+        denied = danger.asked == 0 and self.referrals.denies(text)
+        before = denied_in_passing(danger, urgency) if denied else danger
+        return before, help_due(before, urgency, denied=denied)
+
+    def _danger_after(self, earlier: Sequence[Message], layers: Sequence[FastLayer]) -> Danger:
+        danger = Danger()
+        for number, one in enumerate(earlier):
+            if one.role is Role.USER:
+                found = Urgency.of(layer.assess_now(one.content, tuple(earlier[:number])) for layer in layers)
+                danger, due = self._due(danger, one.content, found)
+                danger = after(danger, due, found, one.content)
+        return danger
 
     async def respond(
         self,
@@ -193,6 +208,9 @@ class Engine:
         urgency = (seen or self.assess_now(conversation, text)) if reads else Urgency()
         if urgency.level is UrgencyLevel.URGENT:
             return self._referred(conversation, assistant, text, urgency, referral)
+        denied = reads and conversation.danger.asked == 0 and self.referrals.denies(text)
+        if denied:
+            conversation = replace(conversation, danger=denied_in_passing(conversation.danger, urgency))
         if conversation.offer is not None and section is None:
             handed = await self._handoff(conversation, assistant, conversation.offer, text, language, referral)
             if handed is not None:
@@ -209,7 +227,9 @@ class Engine:
             self._slow_layers(conversation, assistant, text, urgency, ledger if reads else None),
             waits=told_again(conversation.danger),
         )
-        due = Help.LINE if said_safe else help_due(conversation.danger, urgency) if reads else _kept(conversation)
+        due = _kept(conversation)
+        if reads or said_safe:
+            due = Help.LINE if said_safe else help_due(conversation.danger, urgency, denied=denied)
         if answer is not None and due is Help.BRIEF and urgency.decided and _reacts(answer):
             return self._accompanied(conversation, assistant, text, answer, urgency, referral, ledger)
         if answer is None or due.replaces:
@@ -647,15 +667,6 @@ def _in_the_original(assistant: Assistant, draft: Draft | None, language: str) -
         for source in assistant.knowledge.pick(draft.citations)
         for passage in (source.passages if other or source.foreign_sections else ())
     )
-
-
-def _danger_after(earlier: tuple[Message, ...], layers: Iterable[FastLayer]) -> Danger:
-    danger, layers = Danger(), tuple(layers)
-    for number, one in enumerate(earlier):
-        if one.role is Role.USER:
-            found = Urgency.of(layer.assess_now(one.content, earlier[:number]) for layer in layers)
-            danger = after(danger, help_due(danger, found), found, one.content)
-    return danger
 
 
 def _kept(conversation: Conversation) -> Help:

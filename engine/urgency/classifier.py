@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from engine.language.encoder import HEADS, TextEncoder
+from engine.language.encoder import DANGER_HEADS, TextEncoder
 from engine.language.heads import LinearHeads
 from engine.language.letters import words
 from engine.language.text import sentences
@@ -51,7 +51,7 @@ class UrgencyClassifier:
     @classmethod
     def load(cls, path: Path, encoder: TextEncoder) -> UrgencyClassifier:
         """Read a weights file; raises ConfigurationError naming it if it is missing or broken."""
-        return cls(LinearHeads.load(path, HEADS, trained_by="evaluation.urgency_training"), encoder)
+        return cls(LinearHeads.load(path, DANGER_HEADS, trained_by="evaluation.urgency_training"), encoder)
 
     def assess_now(self, message: str, earlier: tuple[Message, ...] = ()) -> LayerResult:
         """`concern` where a message sounds like danger, read with what was said before it; never `urgent`."""
@@ -70,15 +70,15 @@ class UrgencyClassifier:
         """The sum of each head, by words and by the encoder. No grade of a person."""
         by_words = word_scores(self.heads, message, earlier)
         windows = self.encoder.windows(message, said_before(earlier))
-        return {name: BY_WORDS * by_words[name] + max(one.sums[name] for one in windows) for name in HEADS}
+        return {name: BY_WORDS * by_words[name] + max(one.sums[name] for one in windows) for name in DANGER_HEADS}
 
 
 def word_scores(heads: LinearHeads, message: str, earlier: Sequence[Message] = ()) -> dict[str, float]:
     """The sum of each head by words; of `urgent`, of the most alarming reading."""
     whole, *parts = readings(message)
     before = heads.features.before(words("\n".join(one[:_LENGTH] for one in said_before(earlier))))
-    sums = heads.sums(whole, HEADS, before)
+    sums = heads.sums(whole, DANGER_HEADS, before)
     for said in parts:
-        alone = heads.sums(said, HEADS[:1], before)[HEADS[0]] - heads.description.alone
-        sums[HEADS[0]] = max(sums[HEADS[0]], alone)
+        alone = heads.sums(said, DANGER_HEADS[:1], before)[DANGER_HEADS[0]] - heads.description.alone
+        sums[DANGER_HEADS[0]] = max(sums[DANGER_HEADS[0]], alone)
     return sums

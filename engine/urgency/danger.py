@@ -1,7 +1,8 @@
 """What is shown when danger may be there, and what of it is remembered: sure of it, or it asks.
 
 Only a layer that is sure puts the referral in place of an answer at once. A suspicion gets the answer and one calm question;
-where that is passed over and the next words are suspicious again, the referral says what to do. What has been told stays told for ten turns. Nobody is graded (NICE NG225, 2022), and nothing here is counted.
+where that is passed over and the next words are suspicious again, the referral says what to do. What has been told stays
+told for ten turns. Nobody is graded (NICE NG225, 2022), and nothing here is counted.
 """
 
 from __future__ import annotations
@@ -18,9 +19,10 @@ ASK_AGAIN_AFTER = 3
 """Turns after which a check question that was not answered may be asked again; until then the contacts stay in view."""
 
 
-def help_due(danger: Danger, urgency: Urgency) -> Help:
+def help_due(danger: Danger, urgency: Urgency, *, denied: bool = False) -> Help:
     """What of help is shown with the reply to a message, after what was told and asked before.
 
+    `denied`: the message begins with a no to the check question and goes on.
     In the turn after a disclosure nothing is answered as if it had not been said, unless a layer that reads the whole
     conversation has decided that it may be.
     """
@@ -30,7 +32,7 @@ def help_due(danger: Danger, urgency: Urgency) -> Help:
         return Help.BRIEF
     recent = danger.asked is not None and danger.asked < ASK_AGAIN_AFTER
     if urgency.level is UrgencyLevel.CONCERN:
-        if danger.declined is not None or (recent and urgency.decided):
+        if danger.declined is not None or (recent and (urgency.decided or denied)):
             return Help.LINE
         if danger.told is not None and not urgency.decided and _lately(danger.shown):
             return Help.BRIEF
@@ -88,6 +90,13 @@ def answered(danger: Danger, answer: DangerAnswer) -> Danger:
     if answer is DangerAnswer.NO:
         return danger if danger.told is not None or danger.asked is None else Danger(declined=0)
     return replace(danger, told=0, shown=0, asked=None, declined=None)
+
+
+def denied_in_passing(danger: Danger, urgency: Urgency) -> Danger:
+    """What is remembered once a message has begun with a no to the check question; where it goes on to raise a suspicion, the
+    no counts for this message alone."""
+    quiet = danger.asked == 0 and urgency.level is UrgencyLevel.NONE
+    return answered(danger, DangerAnswer.NO) if quiet else danger
 
 
 def answers_open(danger: Danger) -> tuple[DangerAnswer, ...]:

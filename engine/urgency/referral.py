@@ -26,6 +26,7 @@ OLD_DAYS = 365
 # Numbers nobody can be reached at: runs of one digit, counting up or down, the film industry's 555 01xx, no digit.
 _PLACEHOLDER = re.compile(r"(\d)\1{3,}|.*(\d)\2{5,}.*|12345|.*(?:123456|987654).*|.*55501\d\d|\D*")
 _STAND_IN = re.compile(r"\b(?:todo|tbd|tba|fixme|example|placeholder|your number|x{2,})\b|[xX?]{3,}|<|\{", re.I)
+_REPEATED = re.compile(r"(\w)\1{2,}")  # "nooo"
 
 ANYWHERE = "international"
 """The contacts for everybody of whom it is not known where they are."""
@@ -136,7 +137,8 @@ class ReferralTexts(Strict):
 
     `openings` take up what was told (`opening_about` where somebody else is in danger), `checks` are the check question,
     both by kind; `safe_question` is asked with the line (`repeat`, and `near` below a reply to what was said); `answers`:
-    few words that answer the question or say that the person is safe; `declined`: said after a no. `call` and `call_about`
+    few words that answer the question or say that the person is safe; `denials`: how a message begins that says no to the
+    question and goes on; `declined`: said after a no. `call` and `call_about`
     say whom to call, for oneself and about somebody else, `today` that a body needs help within the day; `own` says it for
     one country. `matters` leads to what to do, where that is known, and `after_aid` or `after_aid_about` follows it.
     `hours`, `phrases`, `languages` and `countries` are what the countries' files say, in this language; what is not in them
@@ -163,6 +165,7 @@ class ReferralTexts(Strict):
     safe_noted: str
     buttons: Buttons
     answers: dict[DangerAnswer, tuple[str, ...]]
+    denials: tuple[str, ...] = ()
     ask_country: str
     rather_not: str
     another_country: str
@@ -396,9 +399,12 @@ class Referrals:
         if exact is not None or DangerAnswer.YES not in answers:
             return exact
         # Who says yes and goes on has said yes; who says no and goes on may have said anything.
-        said = tuple(words(message))
-        begins = any(said[: len(row)] == row for text in self.texts.values() for row in _rows(text))
-        return DangerAnswer.YES if begins else None
+        return DangerAnswer.YES if _begins(message, _rows(self.texts.values(), DangerAnswer.YES)) else None
+
+    def denies(self, message: str) -> bool:
+        """Whether a message begins with a no to the check question, in any language, and goes on."""
+        told = _REPEATED.sub(r"\1", message)
+        return _begins(told, (tuple(words(one)) for text in self.texts.values() for one in text.denials))
 
     def find(self, said: str) -> str | None:
         """The code of a country somebody names, by code or by its name in any language; None where there is no data."""
@@ -413,8 +419,13 @@ def _names(text: str, number: str) -> bool:
     return bool(number) and re.search(rf"(?<!\d)(?<!\d ){re.escape(number)}(?! ?\d)", text) is not None
 
 
-def _rows(text: ReferralTexts) -> list[tuple[str, ...]]:
-    return [tuple(words(one)) for one in text.answers[DangerAnswer.YES]]
+def _rows(texts: Iterable[ReferralTexts], answer: DangerAnswer) -> Iterator[tuple[str, ...]]:
+    return (tuple(words(one)) for text in texts for one in text.answers[answer])
+
+
+def _begins(message: str, rows: Iterable[tuple[str, ...]]) -> bool:
+    said = tuple(words(message))
+    return any(said[: len(row)] == row for row in rows if row)
 
 
 def _plain(name: str) -> str:

@@ -400,3 +400,24 @@ def test_a_country_is_found_by_code_or_name(said: str, code: str | None) -> None
 def test_what_there_is_no_data_for_falls_back_to_the_operators_choice() -> None:
     """An unknown country or language shows the operator's default, never nothing."""
     assert SHIPPED.choose("xx", "yy") == SHIPPED.choose("international", "en")
+
+
+@pytest.mark.parametrize(
+    ("said", "denies"),
+    [
+        ("nooo im good just fat and mad about it", True),
+        ("nah, had a rough day that is all", True),
+        ("nein, mir gehts gut, nur müde", True),
+        ("mais non, c'est une chanson", True),
+        ("no estoy bien, es una broma", True),
+        ("neida, bare sliten", True),
+        ("no one would care anyway", False),
+        ("no point asking me that", False),
+        ("no puedo más con esto", False),
+        ("what do you mean", False),
+        ("", False),
+    ],
+)
+def test_a_no_that_goes_on_is_told_from_words_that_only_begin_like_one(said: str, denies: bool) -> None:
+    """A message that begins with a no to the check question is one in any language; "no one cares" is none."""
+    assert SHIPPED.denies(said) is denies

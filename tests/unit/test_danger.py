@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.types import Danger, DangerAnswer, Help, Kind, LayerResult, Urgency, UrgencyLevel
-from engine.urgency.danger import OPEN_TURNS, after, answered, answers_open, help_due
+from engine.urgency.danger import OPEN_TURNS, after, answered, answers_open, denied_in_passing, help_due
 
 NONE, CONCERN, URGENT = UrgencyLevel
 
@@ -71,6 +71,15 @@ def test_what_was_suspected_twice_is_open_until_somebody_is_safe() -> None:
     assert shown.held == "second" and shown.asked is None
     assert DangerAnswer.SAFE in answers_open(shown)
     assert walked(CONCERN, danger=answered(shown, DangerAnswer.SAFE)) == [Help.LINE]
+
+
+def test_a_no_that_goes_on_is_a_no_where_nothing_else_raises_a_suspicion() -> None:
+    """ "No, just tired" closes the question; "no, but do they find you quickly" leaves it open, with the contacts in view."""
+    asked = Danger(asked=0, held="first")
+    assert denied_in_passing(asked, seen(NONE)) == Danger(declined=0)
+    assert denied_in_passing(asked, seen(CONCERN)) == asked
+    assert help_due(asked, seen(CONCERN), denied=True) is Help.LINE
+    assert help_due(asked, seen(URGENT), denied=True) is Help.REFERRAL
 
 
 def test_a_judge_that_cannot_tell_twice_does_not_shout() -> None:
