@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from engine.agent.builtin import QuotingAgent
     from engine.agent.guide import Guide
-    from engine.agent.kinds import BY_WORDS as KINDS_BY_WORDS
     from engine.agent.kinds import KINDS as MESSAGE_KINDS
     from engine.agent.kinds import MessageKind, MessageKinds, word_sums
     from engine.agent.llm import AGENT_GIVEN, LlmAgent
@@ -239,7 +238,6 @@ __all__ = [
     "FORMAT",
     "HEADS",
     "JUDGE_GIVEN",
-    "KINDS_BY_WORDS",
     "KIND_HEADS",
     "MEDIA_LIST",
     "MESSAGE_KINDS",

@@ -108,11 +108,9 @@ class Texts(Strict):
 
 
 class Remarks(Strict):
-    """Kind sentences to somebody who tells something: where it plainly weighs on them, where it plainly is good news, and
-    those that fit whatever was told."""
+    """Kind sentences to somebody who tells something: where it plainly weighs on them, and those that fit whatever was told."""
 
     heavy: tuple[str, ...] = Field(min_length=1)
-    glad: tuple[str, ...] = Field(min_length=1)
     plain: tuple[str, ...] = Field(min_length=1)
 
 

@@ -44,7 +44,7 @@ from engine import (
 )
 from evaluation.encoder_lines import own_lines, write_known
 from evaluation.encoder_teacher import Exported, Floats, Student, Teacher
-from evaluation.kind_heads import NAMES, SOCIAL_SUBJECTS
+from evaluation.kind_heads import HEAVY, NAMES, SOCIAL_SUBJECTS
 from evaluation.natural_messages import DATA, read_messages
 from evaluation.section_fusion import (
     base,
@@ -170,8 +170,8 @@ class Curriculum:
 def _kinds(said: Mapping[str, Any], *, told_apart: bool) -> tuple[float, ...]:
     """What a reader said of a message's kind and tone; `told_apart`: in the words of the later readers."""
     kind, tone = NAMES[said["kind"]], said.get("tone", "")
-    tones = {"heavy": float(tone == "heavy"), "glad": float(tone == "glad")} if tone and told_apart else {}
-    return tuple(float(name == kind) if name in MESSAGE_KINDS else tones.get(name, math.nan) for name in KIND_HEADS)
+    weighs = float(tone == HEAVY) if tone and told_apart else math.nan
+    return tuple(float(name == kind) if name in MESSAGE_KINDS else weighs for name in KIND_HEADS)
 
 
 def _taught(one: Labelled, kinds: tuple[float, ...]) -> Taught:

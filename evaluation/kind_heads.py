@@ -1,4 +1,4 @@
-"""Trains what tells asking from telling, what weighs and what is good news: `python -m evaluation.kind_heads HELD.json`.
+"""Trains what tells asking from telling, and what weighs: `python -m evaluation.kind_heads HELD.json`.
 
 Linear heads over hashed features, by the trainer of urgency, from natural messages in five languages that readers sorted, and
 from questions about the service by authors. `HELD.json`: what a state of the encoder says of messages of authors that it has not
@@ -14,13 +14,15 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from scipy.optimize import minimize
+from scipy.special import logsumexp
 
 from engine import (
     ENCODER_HEADS,
     KIND_HEADS,
-    KINDS_BY_WORDS,
     MESSAGE_KINDS,
     Features,
     LinearHeads,
@@ -29,7 +31,7 @@ from engine import (
     word_sums,
 )
 from evaluation.natural_messages import DATA, read_messages
-from evaluation.urgency_training import FOLDS, balanced, fit, fold_of, packed, share_above, threshold_for, vectors
+from evaluation.urgency_training import balanced, fit, fold_of, packed, share_above, threshold_for, vectors
 
 ROOT = Path(__file__).parents[1]
 WEIGHTS = ROOT / "config" / "kinds" / "kinds.bin"
@@ -39,8 +41,10 @@ PENALTY = 1e-4
 EVERY = {"en": 8}
 """Of the lay questions in a language, so many stand for one that is learnt from; others have fewer."""
 HEAVY = "heavy"
-WRONGLY = {HEAVY: 0.05, "glad": 0.01}
-"""So many messages of other tones may be taken for heavy ones, or for good news."""
+WRONGLY = 0.05
+"""So many messages of other tones may be taken for heavy ones."""
+BY_WORDS = 0.5
+"""What the sum of the head of heavy ones by words counts beside that of the encoder."""
 AHEAD = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0)
 SOCIAL_SUBJECTS = frozenset({"thanks", "greeting"})
 NAMES = {"ask": "asks", "tell": "tells", "social": "social", "bot": "service"}
@@ -82,7 +86,7 @@ def messages() -> Iterator[SortedMessage]:
                 yield SortedMessage(row["text"], (), kind, f"service {fold_of(row['text'], '')}")
 
 
-def trained(rows: Sequence[SortedMessage], data: str = "", thresholds: Mapping[str, float] | None = None) -> bytes:
+def trained(rows: Sequence[SortedMessage], data: str = "", threshold: float = 0.0) -> bytes:
     """The weights file of heads that have learnt from these rows."""
     matrix = vectors(((one.text, one.before) for one in rows), Features({}, BITS), BITS)
     models = {}
@@ -92,61 +96,87 @@ def trained(rows: Sequence[SortedMessage], data: str = "", thresholds: Mapping[s
             [
                 at
                 for at, one in enumerate(rows)
-                if (one.tone if name in WRONGLY else name in {"service", "social"} or not one.author.startswith("lay"))
+                if (one.tone if name == HEAVY else name in {"service", "social"} or not one.author.startswith("lay"))
             ]
         )
         wanted = np.array([name in {rows[at].kind, rows[at].tone} for at in chosen])
         models[name] = fit(matrix[chosen], np.where(wanted, 1.0, -1.0), balanced(wanted), PENALTY)
-    return packed(models, dict.fromkeys(KIND_HEADS, 0.0) | dict(thresholds or {}), {}, data, BITS)
+    return packed(models, {**dict.fromkeys(KIND_HEADS, 0.0), HEAVY: threshold}, {}, data, BITS)
+
+
+Sums = np.ndarray[Any, np.dtype[np.float64]]
 
 
 def held_out(
     rows: Sequence[SortedMessage], told: Mapping[str, Sequence[float]]
-) -> list[tuple[SortedMessage, dict[str, float]]]:
-    """What words and encoder say together of the messages that the state of the encoder has not seen; by words nor have these."""
-    asked, found = {one.author for one in rows if one.id in told}, []
-    for fold in range(FOLDS):
-        authors = {author for author in asked if fold_of(author, "") == fold}
-        if not authors:
-            continue
-        heads = LinearHeads.parse(trained([one for one in rows if one.author not in authors]), KIND_HEADS)
-        for one in rows:
-            if one.author in authors and one.id in told:
-                meant = dict(zip(ENCODER_HEADS, told[one.id], strict=True))
-                by_words = word_sums(heads, one.text, one.before)
-                found.append((one, {name: KINDS_BY_WORDS * by_words[name] + meant[name] for name in KIND_HEADS}))
-    return found
+) -> tuple[list[SortedMessage], Sums, Sums]:
+    """The messages that the state of the encoder has not seen, and every head's sum by words, which have not seen their authors
+    either, and by the encoder."""
+    held = [one for one in rows if one.id in told]
+    authors = {one.author for one in held}
+    heads = LinearHeads.parse(trained([one for one in rows if one.author not in authors]), KIND_HEADS)
+    by_words = [word_sums(heads, one.text, one.before) for one in held]
+    places = [ENCODER_HEADS.index(name) for name in KIND_HEADS]
+    return (
+        held,
+        np.array([[one[name] for name in KIND_HEADS] for one in by_words]),
+        np.array([[told[one.id][place] for place in places] for one in held]),
+    )
+
+
+def weighed(kinds: Sequence[str], by_words: Sums, meant: Sums) -> Sums:
+    """What words, encoder and constant count for each kind, a row each: a softmax in which rare kinds weigh more, by the root
+    of how rare they are."""
+    places = np.array([MESSAGE_KINDS.index(one) for one in kinds])
+    size = len(MESSAGE_KINDS)
+    costs = np.sqrt(len(kinds) / np.bincount(places, minlength=size))[places]
+
+    def loss(flat: Sums) -> float:
+        words, encoder, base = flat.reshape(3, size)
+        sums = words * by_words[:, :size] + encoder * meant[:, :size] + base
+        return float((costs * (logsumexp(sums, axis=1) - sums[np.arange(len(places)), places])).mean()) + 1e-3 * float(
+            flat @ flat
+        )
+
+    begun = np.concatenate([np.full(size, 0.5), np.ones(size), np.zeros(size)])
+    return np.asarray(minimize(loss, begun, method="L-BFGS-B").x.reshape(3, size).T)
 
 
 def main() -> None:
-    """Train, measure on authors not seen, choose the thresholds of what weighs and of good news, write weights and record."""
+    """Train, measure on authors not seen, choose what words and encoder count and from when on something weighs, and write."""
     asked = argparse.ArgumentParser(description=__doc__)
     asked.add_argument("held", type=Path)
     told = json.loads(asked.parse_args().held.read_text(encoding="utf-8"))
     rows = list(messages())
-    held = held_out(rows, told)
-    confusion = Counter((one.kind, max(MESSAGE_KINDS, key=sums.__getitem__)) for one, sums in held)
+    held, by_words, meant = held_out(rows, told)
+    kinds = [one.kind for one in held]
+    authors = sorted({one.author for one in held})
+    sums = np.zeros((len(held), len(MESSAGE_KINDS)))
+    for part in range(2):  # weighed on one half of the authors, measured on the other
+        own = np.array([authors.index(one.author) % 2 == part for one in held])
+        found = weighed([kind for kind, mine in zip(kinds, own, strict=True) if not mine], by_words[~own], meant[~own])
+        sums[own] = (by_words[own][:, :4] * found[:, 0]) + meant[own][:, :4] * found[:, 1] + found[:, 2]
+    confusion = Counter((kind, MESSAGE_KINDS[at]) for kind, at in zip(kinds, sums.argmax(axis=1), strict=True))
     for kind in MESSAGE_KINDS:
         print(kind, {other: confusion[kind, other] for other in MESSAGE_KINDS})
-    of_kind = Counter(one.kind for one, _ in held)
+    service = MESSAGE_KINDS.index("service")
+    ahead = sums[:, service] - np.delete(sums, service, axis=1).max(axis=1)
     for margin in AHEAD:
-        taken = Counter(
-            one.kind
-            for one, sums in held
-            if sums["service"] >= margin + max(sums[name] for name in MESSAGE_KINDS if name != "service")
-        )
-        print("service ahead by", margin, {kind: round(taken[kind] / of_kind[kind], 3) for kind in MESSAGE_KINDS})
-    thresholds, found = {}, {}
-    for name, share in WRONGLY.items():
-        toned = [(one.tone, sums[name]) for one, sums in held if one.tone]
-        thresholds[name] = threshold_for([weight for tone, weight in toned if tone != name], share)
-        found[name] = {
-            tone: share_above([weight for its, weight in toned if its == tone], thresholds[name])
-            for tone in sorted({its for its, _ in toned})
-        }
-        print("taken for", name, found[name])
+        taken = Counter(kind for kind, by in zip(kinds, ahead, strict=True) if by >= margin)
+        print("service ahead by", margin, {kind: round(taken[kind] / kinds.count(kind), 3) for kind in MESSAGE_KINDS})
+    for name, (words, encoder, base) in zip(MESSAGE_KINDS, weighed(kinds, by_words, meant), strict=True):
+        print(f'    "{name}": KindWeight(words={words:.2f}, encoder={encoder:.2f}, base={base:.2f}),')
+    weighs = KIND_HEADS.index(HEAVY)
+    heavy = BY_WORDS * by_words[:, weighs] + meant[:, weighs]
+    toned = [(one.tone, weight) for one, weight in zip(held, heavy.tolist(), strict=True) if one.tone]
+    threshold = threshold_for([weight for tone, weight in toned if tone != HEAVY], WRONGLY)
+    taken_heavy = {
+        tone: share_above([weight for its, weight in toned if its == tone], threshold)
+        for tone in sorted({its for its, _ in toned})
+    }
+    print("taken for heavy", taken_heavy)
     digest = hashlib.sha256("\n".join(f"{one.kind} {one.tone} {one.text}" for one in rows).encode()).hexdigest()
-    weights = trained(rows, digest, thresholds)
+    weights = trained(rows, digest, threshold)
     WEIGHTS.parent.mkdir(exist_ok=True)
     WEIGHTS.write_bytes(weights)
     record = {
@@ -156,7 +186,7 @@ def main() -> None:
             "messages": len(held),
             **{kind: {other: confusion[kind, other] for other in MESSAGE_KINDS} for kind in MESSAGE_KINDS},
         },
-        "taken for it, by tone, held out by author": found,
+        "taken for heavy, by tone, held out by author": taken_heavy,
         "weights": {"bytes": len(weights), "sha256": hashlib.sha256(weights).hexdigest()},
     }
     RECORD.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")

@@ -113,7 +113,7 @@ class QuotingAgent:
 
     def _remark(self, task: AgentTask, understood: Understood) -> Draft:
         """One kind sentence, and what may be of use; never a quotation."""
-        said = self.guide.remark(task.earlier, task.language, understood.reading)
+        said = self.guide.remark(task.earlier, task.language, heavy=understood.reading.heavy)
         near = self._tells_of_something(task, understood)
         offers = self.guide.offers(understood.meant, task.language, most=FURTHER) if near else ()
         if offers:
@@ -137,7 +137,7 @@ class QuotingAgent:
             own = self.guide.service.offers(task.message, task.language, most=2)
             offers = (*offers[: OFFERED - len(own)], *own)
         if not offers:
-            # A doctor is no help with what is about something else altogether.
+            # What is about something else is no matter for a doctor alone.
             handed = handoff is not None or any(one.when_declined for one in task.assistant.handoffs)
             elsewhere = not (understood.found.here or handed) and task.urgency is UrgencyLevel.NONE
             return Draft(reply=said.elsewhere, fixed=True, lost=True) if elsewhere else self._decline(task)

@@ -133,10 +133,10 @@ class Guide:
         )
         return Understood(reading=self.kinds.of(message, earlier, language), found=found, hits=fresh)
 
-    def remark(self, earlier: Sequence[Message], language: str, reading: MessageReading) -> str:
+    def remark(self, earlier: Sequence[Message], language: str, *, heavy: bool) -> str:
         """One kind sentence to somebody who tells something, that was not among the last ones."""
         remarks = self.said(language).remarks
-        sentences = remarks.heavy if reading.heavy else remarks.glad if reading.glad else remarks.plain
+        sentences = remarks.heavy if heavy else remarks.plain
         shown = [one.content for one in earlier if one.role is Role.ASSISTANT][-len(sentences) + 1 :]
         return next((one for one in sentences if not any(one in said for said in shown)), sentences[0])
 

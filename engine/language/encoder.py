@@ -41,8 +41,9 @@ BEFORE = 32
 """So many of the last pieces of what was said before are read with each window."""
 DANGER_HEADS = ("urgent", "medical", "delusional")
 """Does somebody need help now; is it about a body or a medicine; is a belief that may be part of psychosis stated as fact."""
-KIND_HEADS = ("asks", "tells", "social", "service", "heavy", "glad")
-"""What a message does, one of four; and whether what it tells weighs, or is good news."""
+KIND_HEADS = ("asks", "tells", "social", "service", "heavy")
+"""What a message does, one of four; and whether what it tells weighs. Good news is not told apart: of a hundred such messages
+eight are found where one in a hundred others is."""
 HEADS = (*DANGER_HEADS, *KIND_HEADS)
 """What the sums say."""
 
