@@ -55,8 +55,9 @@ Live = Callable[[str, str], str]
 SURE = 0.5
 """From this chance on a message, or one of its sentences, is taken for a question about the service: of such questions 0.43 by
 two authors whom nothing had seen, of natural messages about other things 0.007."""
-LEAST_KIND = -1.5
-"""What is further from the kinds of service than this is none, whatever it is like."""
+LEAST_KIND = -2.0
+"""What is further from the kinds of service than this is none, whatever it is like; nor is a sentence of it: "what do I do now" at
+the end of a story asks nothing about the service."""
 LEAST_LIKE = 0.12
 """What is less like every subject is none, however it sounds."""
 SHORT = 12
@@ -260,6 +261,8 @@ class Service:
         subject, chance = self._chance(message, earlier, language, rival)
         if chance >= SURE:
             return subject
+        if self._kind(PERSON, message, earlier) < LEAST_KIND:
+            return ""
         parts = [one for one in sentences(message) if len(words(one)) > 1][:PARTS]
         found = [self._chance(one, earlier, language, rival) for one in parts]
         asked = [one for one in found if one[0] not in SOCIAL and one[1] >= SURE]

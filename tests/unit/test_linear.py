@@ -15,11 +15,11 @@ import pytest
 import adapters
 import engine
 from adapters.moderation.redaction import as_shown
+from engine.language.encoder import DANGER_HEADS as NAMES
 from engine.language.heads import LinearHeads
 from engine.language.letters import legible, plain
 from engine.language.text import clean, fold, sentences, words
 from engine.retrieval.questions import split
-from engine.urgency.classifier import HEADS as NAMES
 from engine.urgency.classifier import word_scores
 from engine.urgency.floor import Floor
 from engine.urgency.person import about_another
