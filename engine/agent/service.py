@@ -56,8 +56,8 @@ SURE = 0.5
 """From this chance on a message, or one of its sentences, is taken for a question about the service: of such questions 0.43 by
 two authors whom nothing had seen, of natural messages about other things 0.007."""
 LEAST_KIND = -2.0
-"""What is further from the kinds of service than this is none, whatever it is like; nor is a sentence of it: "what do I do now" at
-the end of a story asks nothing about the service."""
+"""What is further from the kinds of service than this is none, whatever it is like; nor is a sentence of it: "what do I do now"
+at the end of a story asks nothing about the service."""
 LEAST_LIKE = 0.12
 """What is less like every subject is none, however it sounds."""
 SHORT = 12
