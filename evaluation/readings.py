@@ -1,7 +1,7 @@
 """What two readers said of conversations without a language model, before and after: `python -m evaluation.readings [FILE]`.
 
-The conversations, the replies and both readings are in `evaluation/data/readings/conversations_5.jsonl`, those of the change
-before in `conversations_4.jsonl`.
+The conversations, the replies and both readings are in `evaluation/data/readings/conversations_6.jsonl`, those of the changes
+before in `conversations_5.jsonl` and `conversations_4.jsonl`.
 """
 
 import json
@@ -12,7 +12,7 @@ from typing import Any
 
 from engine import read_text, wilson
 
-CONVERSATIONS = Path(__file__).parent / "data" / "readings" / "conversations_5.jsonl"
+CONVERSATIONS = Path(__file__).parent / "data" / "readings" / "conversations_6.jsonl"
 
 USEFUL = 2  # the mean of two ratings from which a reply counts as useful
 

@@ -55,6 +55,8 @@ Live = Callable[[str, str], str]
 SURE = 0.5
 """From this chance on a message, or one of its sentences, is taken for a question about the service: of such questions 0.43 by
 two authors whom nothing had seen, of natural messages about other things 0.007."""
+SOCIAL_SURE = 0.3
+"""The same for thanks and greetings: "you are welcome" is a better answer to a goodbye than a sentence that fits everything."""
 LEAST_KIND = -2.0
 """What is further from the kinds of service than this is none, whatever it is like; nor is a sentence of it: "what do I do now"
 at the end of a story asks nothing about the service."""
@@ -259,7 +261,7 @@ class Service:
         if named and len(spelt(message)) <= SHORT:
             return named
         subject, chance = self._chance(message, earlier, language, rival)
-        if chance >= SURE:
+        if chance >= (SOCIAL_SURE if subject in SOCIAL else SURE):
             return subject
         if self._kind(PERSON, message, earlier) < LEAST_KIND:
             return ""
