@@ -133,7 +133,8 @@ class QuotingAgent:
         """The questions that may have been meant, or that nothing is near."""
         said, handoff = self.guide.said(task.language), self._handoff(task)
         offers = self.guide.offers(understood.meant, task.language) if not understood.away else ()
-        if understood.reading.service and self.guide.is_about_service(task.message, task.language, MAY_BE_SERVICE):
+        may_be = understood.reading.service and not understood.found.elsewhere
+        if may_be and self.guide.is_about_service(task.message, task.language, MAY_BE_SERVICE):
             own = self.guide.service.offers(task.message, task.language, most=2)
             offers = (*offers[: OFFERED - len(own)], *own)
         if not offers:

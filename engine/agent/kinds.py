@@ -40,7 +40,7 @@ WEIGHTS: Mapping[str, KindWeight] = {
     "service": KindWeight(words=0.34, encoder=0.95, base=0.56),
     "heavy": KindWeight(words=0.5, encoder=1.0),
 }
-AHEAD, MAY_BE = 0.3, -0.5
+AHEAD, MAY_BE = 0.3, 0.0
 """By so much a question about the service leads; from the second on it may be one. Of natural messages about it the first takes
 one in two, of others one in seventy."""
 _LENGTH = 4000  # characters of a message that are read

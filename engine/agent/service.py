@@ -271,8 +271,10 @@ class Service:
         return max(asked, key=lambda one: one[1])[0] if asked else ""
 
     def fixed(self, subject: str, message: str) -> bool:
-        """Whether a subject is told in the file's words with a language model, too."""
-        return subject in FACTS or (subject == PERSON and len(spelt(message)) <= SHORT)
+        """Whether a subject is told in the file's words with a language model, too; "you are only a computer" is no question."""
+        return subject in FACTS or (
+            subject == PERSON and self.named(message) == PERSON and len(spelt(message)) <= SHORT
+        )
 
     def named(self, message: str) -> str:
         """The subject whose explicit words, of any language, stand in a message; empty for none."""

@@ -34,12 +34,14 @@ OFFERED = 4
 """So many sections are offered at most."""
 NEAR_A_SOURCE = 0.3
 """Below this chance that one of the first four sections answers, no source is found."""
-IN_SCOPE = 0.85
+IN_SCOPE = 0.92
 """What is less likely about anything here is about something else; of natural questions that a section answers 0.97 are
 above, of 64 about other subjects 0.03."""
 PLAIN = 0.9
 """From this chance on that a section answers, a message is about something here however unlike it sounds: what has been told of
 only since the encoder learnt is strange to it."""
+NOT_AWAY = 0.02
+"""What is less likely about anything here than this is about something else, whatever was said before it."""
 LEAST_SHARE = 0.001
 """A source with less of what speaks for all does not fit."""
 LONGEST = 2000
@@ -82,7 +84,12 @@ class SectionsFound:
     @property
     def here(self) -> bool:
         """Whether the message is about anything here: it is like that, or a section plainly answers it."""
-        return self.scope >= IN_SCOPE or self.near >= PLAIN
+        return self.scope >= IN_SCOPE or (self.near >= PLAIN and not self.elsewhere)
+
+    @property
+    def elsewhere(self) -> bool:
+        """Whether it is plainly about something else: neither a section nor the service is meant."""
+        return self.scope < NOT_AWAY
 
 
 @dataclass(frozen=True, kw_only=True)

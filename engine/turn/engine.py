@@ -243,7 +243,8 @@ class Engine:
             below = (assistant.guide.said(asked.language).own_language_only, *below)
         turn = self._turn(conversation, assistant, text, cleaned.truncated, answer, urgency, ledger, below)
         declined = _declined(conversation, assistant, asked, answer)
-        danger = after(conversation.danger, due, urgency, text if withheld else "")
+        held = withheld or (due is Help.QUESTION and _asks(conversation, assistant, asked, answer))
+        danger = after(conversation.danger, due, urgency, text if held else "")
         conversation = replace(turn.conversation, danger=danger)
         # While the check question is open nothing else asks for a tap.
         offers = () if due is Help.QUESTION else turn.offers
@@ -626,8 +627,18 @@ def _declined(before: Conversation, assistant: Assistant, asked: TurnRequest, an
         return True
     if draft.fixed or draft.basis is not Basis.NONE or draft.citations or draft.handoff:
         return False
-    read = assistant.guide.kinds.of(asked.text, before.messages, asked.language)
-    return read.kind is MessageKind.ASKS
+    return _is_asking(before, assistant, asked)
+
+
+def _asks(before: Conversation, assistant: Assistant, asked: TurnRequest, answer: Answer) -> bool:
+    """Whether a message asks something and got nothing but a kind sentence: it is held, to be answered after a no."""
+    draft = answer.filtered.draft
+    kind_words = draft is not None and draft.fixed and not (draft.citations or draft.service)
+    return kind_words and _is_asking(before, assistant, asked)
+
+
+def _is_asking(before: Conversation, assistant: Assistant, asked: TurnRequest) -> bool:
+    return assistant.guide.kinds.of(asked.text, before.messages, asked.language).kind is MessageKind.ASKS
 
 
 def _first_aid(assistant: Assistant, urgency: Urgency, referral: Referral) -> FirstAid | None:

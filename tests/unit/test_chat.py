@@ -145,8 +145,8 @@ async def test_the_check_question_and_its_buttons_are_in_the_chats_language(
         ("yes", Help.REFERRAL, "112"),
         ("Ja!", Help.REFERRAL, "112"),
         ("yes I have them all here", Help.REFERRAL, "112"),
-        ("no, but I already took the tablets", Help.LINE, "112"),
-        ("No thanks, I have made up my mind", Help.LINE, "112"),
+        ("no, but I already took the tablets", Help.REFERRAL, "112"),
+        ("No thanks, I have made up my mind", Help.REFERRAL, "112"),
         ("No.", Help.NONE, "I will not keep asking"),
         ("nein danke", Help.NONE, "Ich frage nicht weiter nach"),
         ("it is about somebody else", Help.REFERRAL, "the person you are worried about"),
@@ -155,7 +155,7 @@ async def test_the_check_question_and_its_buttons_are_in_the_chats_language(
 async def test_typed_answers_to_the_check_question_work(
     tmp_path: Path, said: str, help_shown: Help, words: str
 ) -> None:
-    """A yes, a no or "somebody else" in few words of any language does what the button does; the rest keeps the contacts."""
+    """A yes, a no or "somebody else" in few words does what the button does; what goes on to tell of danger gets help."""
     chat = chat_over(tmp_path)
     _, state = await last(chat, begun(chat), SUSPICIOUS)
     shown, _ = await last(chat, state, said)

@@ -102,12 +102,13 @@ async def test_a_grave_subject_is_offered_only_to_who_has_named_it(shipped: Engi
 
 
 async def test_a_question_that_may_tell_of_danger_is_answered_after_the_check_question(shipped: Engine) -> None:
-    """Nothing is offered while the check question is open; after a no come the questions that were meant, with the contacts."""
-    asked = await shipped.respond(shipped.start(), "does it go away if u stop it. not saying im gonna")
-    first = shipped.assistants[shipped.default].guide.said("en").check_first
-    assert asked.help is Help.QUESTION and asked.reply.text.startswith(first) and not asked.offers
+    """Nothing is offered while the check question is open; after a no comes an answer to what was asked, with the contacts."""
+    asked = await shipped.respond(
+        shipped.start(), "how long does it take if u just stop everything. not saying im gonna"
+    )
+    assert asked.help is Help.QUESTION and not asked.offers and not asked.reply.citations
     answered = await shipped.answered(asked.conversation, DangerAnswer.NO)
-    assert answered.offers and "112" in answered.reply.text and first not in answered.reply.text
+    assert (answered.offers or answered.reply.citations) and "112" in answered.reply.text
     again = await shipped.answered(answered.conversation, DangerAnswer.NO)
     assert not again.offers, "a message is held once"
 
