@@ -103,7 +103,8 @@ async def test_a_long_text_gets_the_referral_as_soon_as_its_turn_has_come(tmp_pa
 async def test_what_will_not_be_answered_gets_the_referral_where_it_cannot_be_read(tmp_path: Path) -> None:
     """A long text that finds no time is treated as if it called for help; calm words that are read are not."""
     chat = chat_over(tmp_path)
-    assert await chat.turns.referral_now(begun(chat), LONG) is None
+    unhurried = replace(chat.turns, reader=Reader(soon_seconds=60.0))
+    assert await unhurried.referral_now(begun(chat), LONG) is None
     unread = replace(chat.turns, reader=Reader(soon_seconds=0.0, places=0))
     found = await unread.referral_now(begun(chat), LONG)
     assert found is not None and "112" in found.text
