@@ -28,6 +28,7 @@ from engine import (
     LinearHeads,
     Message,
     Role,
+    said_before,
     word_sums,
 )
 from evaluation.natural_messages import DATA, read_messages
@@ -115,7 +116,7 @@ def held_out(
     held = [one for one in rows if one.id in told]
     authors = {one.author for one in held}
     heads = LinearHeads.parse(trained([one for one in rows if one.author not in authors]), KIND_HEADS)
-    by_words = [word_sums(heads, one.text, one.before) for one in held]
+    by_words = [word_sums(heads, one.text, said_before(one.before)) for one in held]
     places = [ENCODER_HEADS.index(name) for name in KIND_HEADS]
     return (
         held,

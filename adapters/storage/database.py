@@ -169,10 +169,7 @@ class Database:
         self, error: SQLAlchemyError | sqlite3.Error | UnicodeDecodeError
     ) -> StorageError | ConfigurationError:
         """A database error in the house's words; the library's own words may quote values, and stay out of the message."""
-        if isinstance(error, UnicodeDecodeError):
-            # Text of ours is UTF-8: what is not, in a row or in SQLite's own complaint about its tables, was overwritten.
-            return damaged(self.place)
-        if self.sqlite or isinstance(error, sqlite3.Error):
+        if self.sqlite or isinstance(error, (sqlite3.Error, UnicodeDecodeError)):
             return file_fault(error, self.place)
         return server_fault(error, self.place, served=self._served)
 

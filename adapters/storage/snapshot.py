@@ -16,7 +16,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from adapters.storage.private_files import make_private_file, sync_file
 from adapters.storage.replacement import journals
-from adapters.storage.sqlite_file import damaged, file_fault
+from adapters.storage.sqlite_file import file_fault
 from adapters.storage.tables import metadata
 from engine import ConfigurationError, StorageDamaged, StorageUnavailable
 
@@ -171,7 +171,5 @@ def _opened(file: Path) -> Iterator[sqlite3.Connection]:
         address = f"{file.resolve().as_uri()}?mode=rw"
         with closing(sqlite3.connect(address, uri=True, isolation_level=None)) as connection:
             yield connection
-    except UnicodeDecodeError as error:
-        raise damaged(str(file)) from error
-    except (sqlite3.Error, SQLAlchemyError) as error:
+    except (sqlite3.Error, SQLAlchemyError, UnicodeDecodeError) as error:
         raise file_fault(error, str(file)) from error

@@ -62,8 +62,11 @@ def damaged(place: str) -> StorageDamaged:
     )
 
 
-def file_fault(error: SQLAlchemyError | sqlite3.Error, place: str) -> StorageError:
+def file_fault(error: SQLAlchemyError | sqlite3.Error | UnicodeDecodeError, place: str) -> StorageError:
     """An error of SQLite in the house's words; the library's own words may quote values, and stay out of the message."""
+    if isinstance(error, UnicodeDecodeError):
+        # Text of ours is UTF-8: what is not, in a row or in SQLite's own complaint about its tables, was overwritten.
+        return damaged(place)
     cause = error.orig if isinstance(error, DBAPIError) else error
     code = getattr(cause, "sqlite_errorcode", 0) & 0xFF
     if code in _DAMAGED:

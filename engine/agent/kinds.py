@@ -6,15 +6,17 @@ Linear heads over words and parts of words in five languages, learnt from labell
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 from pathlib import Path
 
 from engine.language.encoder import KIND_HEADS, TextEncoder
 from engine.language.heads import LinearHeads
 from engine.language.letters import words
 from engine.language.text import sentences
+from engine.memo import once_a_turn
 from engine.retrieval.questions import asks
 from engine.types import Message
 from engine.urgency.classifier import said_before
@@ -76,10 +78,17 @@ class MessageKinds:
         """Read a weights file; raises ConfigurationError naming it if it is missing or broken."""
         return cls(LinearHeads.load(path, KIND_HEADS, trained_by="evaluation.kind_heads"), encoder)
 
-    def sums(self, message: str, earlier: Sequence[Message] = ()) -> dict[str, float]:
-        """The sum of every head, by words and by the encoder."""
-        by_words = word_sums(self.heads, message, earlier)
-        meant = self.encoder.read(message, said_before(earlier)).sums
+    def sums(self, message: str, earlier: Sequence[Message] = ()) -> Mapping[str, float]:
+        """The sum of every head, by words and by the encoder; worked out once in a turn."""
+        return self._once(message, said_before(earlier))
+
+    @cached_property
+    def _once(self) -> Callable[[str, tuple[str, ...]], Mapping[str, float]]:
+        return once_a_turn(self._sums)
+
+    def _sums(self, message: str, before: tuple[str, ...]) -> Mapping[str, float]:
+        by_words = word_sums(self.heads, message, before)
+        meant = self.encoder.read(message, before).sums
         return {
             name: one.words * by_words[name] + one.encoder * meant[name] + one.base for name, one in WEIGHTS.items()
         }
@@ -101,7 +110,7 @@ class MessageKinds:
         )
 
 
-def word_sums(heads: LinearHeads, message: str, earlier: Sequence[Message] = ()) -> dict[str, float]:
-    """The sum of every head by words."""
-    before = heads.features.before(words("\n".join(one[:_LENGTH] for one in said_before(earlier))))
-    return heads.sums(words(message[:_LENGTH]), KIND_HEADS, before)
+def word_sums(heads: LinearHeads, message: str, before: Sequence[str] = ()) -> dict[str, float]:
+    """The sum of every head by words; `before`: what the person said just before (`said_before`)."""
+    said = heads.features.before(words("\n".join(one[:_LENGTH] for one in before)))
+    return heads.sums(words(message[:_LENGTH]), KIND_HEADS, said)

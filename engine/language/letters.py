@@ -33,7 +33,9 @@ for _first in (
 ):  # letters in dark circles, dark squares, and those that spell flags
     LATIN |= {_first + place: chr(ord("a") + place) for place in range(26)}
 
-_ELLIPSIS = "\u2026"  # see `engine.language.text`
+# NFKC makes three stops of it, but asks for more memory every few signs: where much is in use, a row of them takes its length
+# squared. So it is taken apart before.
+ELLIPSIS = "\u2026"
 _WORD = re.compile(r"[^\W_]+|\?|[^\w\s!-/:-@\[-`{-~]")
 _STRETCHED = re.compile(r"(.)\1+")
 _UNLEET = str.maketrans("013457@$", "oieastas")
@@ -42,7 +44,7 @@ _UNLEET = str.maketrans("013457@$", "oieastas")
 def plain(text: str) -> str:
     """The text in lower-case Latin letters without accents, apostrophes and invisible characters."""
     decomposed = unicodedata.normalize(
-        "NFKD", unicodedata.normalize("NFKC", text.translate(_FIRST).replace(_ELLIPSIS, "..."))
+        "NFKD", unicodedata.normalize("NFKC", text.translate(_FIRST).replace(ELLIPSIS, "..."))
     )
     if decomposed.isascii():
         return decomposed.translate(_DROP).casefold()
@@ -64,7 +66,7 @@ _LEET = re.compile(r"(?<=[^\W\d_])[013457@$]+(?=[^\W\d_])")
 
 def legible(text: str) -> str:
     """The text in lower case with its accents and signs, without what disguises letters; as `TextEncoder` reads it."""
-    text = unicodedata.normalize("NFKC", text.translate(_BLANKS | _APOSTROPHES).replace(_ELLIPSIS, "..."))
+    text = unicodedata.normalize("NFKC", text.translate(_BLANKS | _APOSTROPHES).replace(ELLIPSIS, "..."))
     if not text.isascii():
         text = "".join(char for char in text if char == "\n" or not _is_unseen(char)).translate(_LOOKS_LATIN)
     text = _LEET.sub(lambda match: match[0].translate(_UNLEET), text)

@@ -14,7 +14,7 @@ from functools import cache
 
 import snowballstemmer
 
-from engine.language.letters import LATIN
+from engine.language.letters import ELLIPSIS, LATIN
 from engine.memo import once_a_turn
 
 # Characters that NFKC leaves alone and that people (or their phones) use in place of plain ones.
@@ -99,12 +99,8 @@ def _is_plain(text: str) -> bool:
     return text.isascii() and text.replace("\n", "").isprintable()
 
 
-ELLIPSIS = "\u2026"
-
-
 def _normalised(text: str) -> str:
-    # NFKC would make a space and an accent of the free-standing accent that many type as an apostrophe. It makes three stops of
-    # an ellipsis, too, but asks for more memory every few signs: where much is in use, a row of them takes its length squared.
+    # NFKC would make a space and an accent of the free-standing accent that many type as an apostrophe.
     return unicodedata.normalize("NFKC", text.replace("\u00b4", "'").replace(ELLIPSIS, "..."))
 
 

@@ -118,9 +118,13 @@ class Engine:
         urgency = Urgency.of((*(layer.assess_now(text, earlier) for layer in counted), *found))
         return urgency, self._due(danger, text, urgency)[1]
 
+    def _denied(self, danger: Danger, text: str) -> bool:
+        """Whether a message begins with a no to the check question that was asked just before."""
+        return danger.asked == 0 and self.referrals.denies(text)
+
     def _due(self, danger: Danger, text: str, urgency: Urgency) -> tuple[Danger, Help]:
         """What of help a message gets, and what was remembered before it with a no in its first words."""
-        denied = danger.asked == 0 and self.referrals.denies(text)
+        denied = self._denied(danger, text)
         before = denied_in_passing(danger, urgency) if denied else danger
         return before, help_due(before, urgency, denied=denied)
 
@@ -208,7 +212,7 @@ class Engine:
         urgency = (seen or self.assess_now(conversation, text)) if reads else Urgency()
         if urgency.level is UrgencyLevel.URGENT:
             return self._referred(conversation, assistant, text, urgency, referral)
-        denied = reads and conversation.danger.asked == 0 and self.referrals.denies(text)
+        denied = reads and self._denied(conversation.danger, text)
         if denied:
             conversation = replace(conversation, danger=denied_in_passing(conversation.danger, urgency))
         if conversation.offer is not None and section is None:
