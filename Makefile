@@ -113,6 +113,7 @@ calibrate: $(DEV_READY) ## the judges against their bars, from recordings
 pages: $(DEV_READY) ## the parts of docs that are written from settings, commands, docstrings and knowledge bases
 	@$(BIN)/python -m bots.reference_pages docs/reference
 	@$(BIN)/python -m bots.engine_page docs/reference/engine.md
+	@$(BIN)/python -m bots.file_page docs/reference/files.md
 	@$(BIN)/python -m benchmarks.path --page docs/architecture.md
 	@$(BIN)/cafi kb facts --page docs/facts.md >/dev/null
 	@$(BIN)/cafi kb facts --kb knowledge_base/sleep --page docs/facts.md >/dev/null

@@ -46,6 +46,7 @@ from evaluation.urgency_augmentation import TrainingExample, augmented
 
 ROOT = Path(__file__).parents[1]
 DATA = ROOT / "evaluation" / "data" / "urgency"
+PLAIN = DATA / "plain"
 WEIGHTS = ROOT / "config" / "urgency" / "classifier.bin"
 RECORD = WEIGHTS.with_suffix(".json")
 ENCODER = ROOT / "config" / "encoder"
@@ -58,6 +59,7 @@ ALONE = 0.5
 OWN_LIFE = 2.0  # weight of what is said of dying and self-harm: most calm, most often missed
 CONSTRUCTED = 0.5  # weight of messages that were written one by one, and not in a persona's conversations
 SHOWN_WRONGLY = 0.07  # of natural harmless messages of unseen authors: sets the threshold of `urgent`
+ASKED_WRONGLY = 0.01  # of the same: sets by how much that threshold must be passed before somebody is asked
 FLAGGED_WRONGLY = {"medical": 0.01, "delusional": 0.005}  # of messages that the other heads' labels do not fit
 MEDICAL = frozenset({"overdose_medicine_emergency", "refusing_food_drink"})
 
@@ -182,6 +184,8 @@ def packed(
     ideas: dict[str, str],
     data: str,
     bits: int = BITS,
+    *,
+    surer: float = 0.0,
 ) -> bytes:
     """The weights file: one line of JSON, then little-endian 16-bit numbers, head by head."""
     heads, tables = [], []
@@ -192,7 +196,9 @@ def packed(
         if sys.byteorder == "big":
             table.byteswap()
         tables.append(table.tobytes())
-    description = Description(format=FORMAT, bits=bits, heads=tuple(heads), alone=ALONE, data=data, concepts=ideas)
+    description = Description(
+        format=FORMAT, bits=bits, heads=tuple(heads), alone=ALONE, surer=surer, data=data, concepts=ideas
+    )
     return description.model_dump_json().encode() + b"\n" + b"".join(tables)
 
 
@@ -226,8 +232,11 @@ def share_above(scores: Sequence[float], threshold: float) -> float | None:
     return round(sum(score >= threshold for score in scores) / len(scores), 4) if scores else None
 
 
-def lasting(held: Sequence[tuple[Labelled, dict[str, float]]]) -> list[tuple[Labelled, dict[str, float]]]:
-    """The scores with that of `urgent` as what it leads to: a question that is not answered leaves the contacts in view.
+def lasting(
+    held: Sequence[tuple[Labelled, dict[str, float]]], surely: float
+) -> list[tuple[Labelled, dict[str, float]]]:
+    """The scores with that of `urgent` as what it leads to: a question, asked from `surely` on, that is not answered leaves the
+    contacts in view.
 
     Harmless messages after danger in the same conversation are left out: what is shown with them is not wrong.
     """
@@ -241,13 +250,14 @@ def lasting(held: Sequence[tuple[Labelled, dict[str, float]]]) -> list[tuple[Lab
         if one.wanted["urgent"]:
             told.add(conversation)
         if one.wanted["urgent"] or conversation not in told:
-            found.append((one, scores | {"urgent": max(row[-ASK_AGAIN_AFTER - 1 :])}))
+            asked = [score for score in row[-ASK_AGAIN_AFTER - 1 : -1] if score >= surely]
+            found.append((one, scores | {"urgent": max([row[-1], *asked])}))
     return found
 
 
 def training_files() -> list[Path]:
     """What is learnt from: the constructed sets and every author who is not kept back."""
-    return [DATA / "train.jsonl", *sorted((DATA / "authors").glob("*.jsonl"))]
+    return [DATA / "train.jsonl", *sorted((DATA / "authors").glob("*.jsonl")), *sorted(PLAIN.glob("*.jsonl"))]
 
 
 def main() -> None:
@@ -268,14 +278,15 @@ def main() -> None:
     _material.append(Material.of(rows, ideas))
     with ProcessPoolExecutor(2, mp_context=get_context("fork")) as pool:
         folds = list(pool.map(_held_out, range(FOLDS)))
-    held = lasting(
-        [
-            (one, {name: BY_WORDS * scores[name] + of for name, of in zip(HEADS, told[one.message.id], strict=False)})
-            for fold in folds
-            for one, scores in fold
-            if one.message.id in told
-        ]
-    )
+    singly = [
+        (one, {name: BY_WORDS * scores[name] + of for name, of in zip(HEADS, told[one.message.id], strict=False)})
+        for fold in folds
+        for one, scores in fold
+        if one.message.id in told
+    ]
+    calm = [scores["urgent"] for one, scores in singly if not one.wanted["urgent"]]
+    surely = threshold_for(calm, ASKED_WRONGLY)
+    held = lasting(singly, surely)
 
     def of(name: str, wanted: bool, lang: str = "", category: str = "") -> list[float]:
         return [
@@ -287,8 +298,10 @@ def main() -> None:
     thresholds = {"urgent": threshold_for(of("urgent", False), SHOWN_WRONGLY)}
     thresholds |= {name: threshold_for(of(name, False), share) for name, share in FLAGGED_WRONGLY.items()}
     models = _material[0].trained()
-    thresholds = carried_over(packed(models, thresholds, ideas, digest), TextEncoder.load(given.state, known=False))
-    weights = packed(models, thresholds, ideas, digest)
+    state = TextEncoder.load(given.state, known=False)
+    thresholds, surely = carried_over(packed(models, thresholds, ideas, digest), state, surely)
+    surer = round(max(surely - thresholds["urgent"], 0.0), 4)
+    weights = packed(models, thresholds, ideas, digest, surer=surer)
     WEIGHTS.write_bytes(weights)
     languages = sorted({one.message.lang for one, _ in held})
     record = {
@@ -301,6 +314,7 @@ def main() -> None:
             "a sentence alone must score higher by": ALONE,
         },
         "thresholds": {name: round(value, 4) for name, value in thresholds.items()},
+        "asked about from so much above the first": surer,
         "held out by author, natural messages, question or contacts shown": {
             "authors": sorted({one.author for one, _ in held}),
             "messages": len(held),
@@ -329,9 +343,9 @@ def main() -> None:
     print(json.dumps(record, indent=2, ensure_ascii=False))
 
 
-def carried_over(weights: bytes, state: TextEncoder) -> dict[str, float]:
+def carried_over(weights: bytes, state: TextEncoder, surely: float) -> tuple[dict[str, float], float]:
     """The thresholds under which the finished encoder finds as much as the state they were chosen with, in the messages of the
-    version before; nothing is looked at but how much that is."""
+    version before; nothing is looked at but how much that is. `surely`: from where on somebody is asked, likewise."""
     heads = LinearHeads.parse(weights, HEADS)
     texts = [one for name in BEFORE for one in read_messages(DATA / f"{name}.jsonl")]
 
@@ -340,11 +354,12 @@ def carried_over(weights: bytes, state: TextEncoder) -> dict[str, float]:
         return [layer.scores(one.message, one.earlier) for one in texts]
 
     chosen, finished = sums(state), sums(TextEncoder.load(ENCODER, known=False))
-    found = {}
-    for head in heads.description.heads:
-        share = sum(one[head.name] >= head.threshold for one in chosen) / len(texts)
-        found[head.name] = threshold_for([one[head.name] for one in finished], share)
-    return found
+
+    def carried(name: str, threshold: float) -> float:
+        share = sum(one[name] >= threshold for one in chosen) / len(texts)
+        return threshold_for([one[name] for one in finished], share)
+
+    return {one.name: carried(one.name, one.threshold) for one in heads.description.heads}, carried("urgent", surely)
 
 
 def counts(rows: Sequence[Labelled]) -> dict[str, dict[str, int]]:

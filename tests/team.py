@@ -10,7 +10,7 @@ from typing import Any
 from bots.compose import Application
 from bots.settings import CafiSettings
 from engine.exceptions import ModelError
-from engine.models.protocol import Completion, Prompt
+from engine.models.protocol import ChatModel, Completion, Prompt
 from engine.models.scripted import ScriptedAnswer, ScriptedModel
 from engine.turn.engine import Engine
 
@@ -106,7 +106,7 @@ def application(
 ) -> Application:
     """The shipped configuration over a small knowledge base; without a model, built-in agents. `given`: other parts."""
     chosen = CafiSettings(agents="builtin", **settings).model_copy(update={"knowledge_base": knowledge_folder(folder)})
-    return Application(settings=chosen, model=model, given=given or {})
+    return shipped(chosen, model, given)
 
 
 def engine_over(folder: Path, model: ScriptedModel | None = None, **settings: Any) -> Engine:
@@ -114,10 +114,33 @@ def engine_over(folder: Path, model: ScriptedModel | None = None, **settings: An
     return application(folder, model, **settings).engine
 
 
+def shipped(
+    settings: CafiSettings | None = None, model: ChatModel | None = None, given: Mapping[str, object] | None = None
+) -> Application:
+    """Everything that runs, with the parts that these settings leave as they are shipped read once for all tests."""
+    chosen = settings or CafiSettings(agents="builtin")
+    return Application(settings=chosen, model=model, given={**_shared(chosen), **(given or {})})
+
+
+def _shared(settings: CafiSettings) -> dict[str, Any]:
+    plain = CafiSettings(agents="builtin")
+    if settings.config_folder != plain.config_folder:
+        return {}
+    changed = {"referrals"} if settings.crisis != plain.crisis else set()
+    changed |= {"prompts"} if settings.prompts_folder != plain.prompts_folder else set()
+    return {name: part for name, part in shipped_parts().items() if name not in changed}
+
+
 @cache
 def shipped_parts() -> dict[str, Any]:
-    """What is read from shipped files and never changes: read once for all tests, as it takes half a second."""
-    judges, urgency = ("phrases", "tone_head"), ("urgency_floor", "urgency_classifier")
-    parts = (*judges, *urgency, "elsewhere", "encoder", "stakes", "referrals", "prompts")
+    """What is read from shipped files and never changes: read once for all tests, as it takes more than half a second."""
+    judges, urgency = ("phrases", "tone_head", "human_claims"), ("urgency_floor", "urgency_classifier", "referrals")
+    guide = ("elsewhere", "encoder", "kinds", "service", "guide_texts", "stakes")
     whole = Application(settings=CafiSettings(agents="builtin"))
-    return {name: getattr(whole, name) for name in parts}
+    return {name: getattr(whole, name) for name in (*judges, *urgency, *guide, "prompts")}
+
+
+@cache
+def shipped_engine() -> Engine:
+    """The engine over the shipped knowledge base, without a model. It keeps nothing of a turn."""
+    return shipped().engine

@@ -1,4 +1,4 @@
-"""How much one chat may ask at a time, so that nobody waits for somebody else's flood."""
+"""How much one chat may ask at a time, so that nobody waits for somebody else's flood; what gets through all the same."""
 
 from __future__ import annotations
 

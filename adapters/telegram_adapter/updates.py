@@ -1,4 +1,4 @@
-"""What a Telegram update means. Each is read alone: one that makes no sense concerns no other.
+"""What a Telegram update means, an edited message's too. Each is read alone: one that makes no sense concerns no other.
 
 Updates are read as the Bot API sends them, as JSON objects; the library would refuse a whole batch over one of them.
 Nothing of an update ever goes into a log.

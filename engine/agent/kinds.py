@@ -36,10 +36,10 @@ class KindWeight:
 
 # Written by evaluation/kind_heads.py.
 WEIGHTS: Mapping[str, KindWeight] = {
-    "asks": KindWeight(words=0.96, encoder=1.14, base=-0.13),
-    "tells": KindWeight(words=0.45, encoder=0.48, base=-1.02),
-    "social": KindWeight(words=0.90, encoder=0.49, base=0.59),
-    "service": KindWeight(words=0.34, encoder=0.95, base=0.56),
+    "asks": KindWeight(words=0.97, encoder=0.73, base=-0.35),
+    "tells": KindWeight(words=0.42, encoder=0.39, base=-0.91),
+    "social": KindWeight(words=0.75, encoder=0.66, base=0.94),
+    "service": KindWeight(words=0.31, encoder=0.72, base=0.33),
     "heavy": KindWeight(words=0.5, encoder=1.0),
 }
 AHEAD, MAY_BE = 0.3, 0.0

@@ -1,4 +1,4 @@
-"""What a judge gets to see and what every judge can do."""
+"""What a judge gets to see, which drafts it is asked about at all, and what every judge can do."""
 
 from __future__ import annotations
 

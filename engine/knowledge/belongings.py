@@ -1,4 +1,4 @@
-"""Which files a knowledge base may be read from: plain ones of its own folder.
+"""Which files a knowledge base may be read from, plain ones of its own folder; which pictures it may hold.
 
 Knowledge bases are passed on. One that somebody else has made must not show files of this computer, so a link, or a
 path that leads out of the folder, is no part of it. The folder itself may be a link: that was made here.

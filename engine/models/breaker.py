@@ -1,4 +1,4 @@
-"""A circuit breaker: what keeps failing is left alone for a while, and then tried by one call at a time."""
+"""A circuit breaker: what keeps failing, or asks to be left alone, is for a while, and then tried by one call at a time."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from engine.turn.checks import cleaned
 from engine.turn.conversation import follow_up, recent, window
 from engine.turn.filter import Filter, Filtered
 from engine.turn.team import Assistant, Team
-from engine.types import Conversation, Draft, Outcome, Urgency, Wish
+from engine.types import Conversation, Draft, Outcome, Urgency, UrgencyLevel, Wish
 
 CUT_OFF = "The last answer was cut off or not in the form asked for. Write a shorter one, in the exact form."
 INCOMPLETE = "It left out part of what was asked; answer that too, or say that the sources do not. Left out: "
@@ -135,7 +135,7 @@ class Attempt:
             reminders=conversation.reminders if self.filter.plan.reminders else (),
             high_stakes=self.filter.high_stakes(text),
             delusional_framing=urgency.delusional_framing,
-            urgency=urgency.level,
+            urgency=UrgencyLevel.NONE if urgency.faint else urgency.level,
             danger_told=conversation.danger.told is not None,
             may_request=settings.limits.source_requests > 0,
             section=asked.section,

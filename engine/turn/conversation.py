@@ -1,4 +1,5 @@
-"""What a conversation remembers: the replies that were shown, the sources in its window, reminders that fade."""
+"""What a conversation remembers: the replies that were shown, the question that a short follow-up leans on, the sources in its
+window, reminders that fade."""
 
 from __future__ import annotations
 

@@ -57,10 +57,12 @@ class UrgencyClassifier:
         """`concern` where a message sounds like danger, read with what was said before it; never `urgent`."""
         scores = self.scores(message, earlier)
         found = {head.name: scores[head.name] >= head.threshold for head in self.heads.description.heads}
+        surely = self.heads.description.heads[0].threshold + self.heads.description.surer
         return LayerResult(
             layer=self.name,
             # What the head of bodies has learnt is urgent too, and it is sure before the other is.
             level=UrgencyLevel.CONCERN if found["urgent"] or found["medical"] else UrgencyLevel.NONE,
+            faint=found["urgent"] and scores["urgent"] < surely and not found["medical"],
             # Whoever believes to be poisoned or dead is not asked whether somebody took too much.
             kind=Kind.FEAR if found["delusional"] else Kind.MEDICAL if found["medical"] else Kind.UNCLEAR,
             delusional_framing=found["delusional"],

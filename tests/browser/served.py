@@ -19,7 +19,7 @@ from bots.compose import Application
 from bots.settings import CafiSettings, SessionSettings, StorageSettings
 from bots.web import web
 from engine.models.scripted import ScriptedModel
-from tests.team import shipped_parts
+from tests.team import shipped
 from tests.web import TOKEN
 
 MANY = 10_000
@@ -91,4 +91,4 @@ class Served:
             web=WebSettings(port=self.port, **{**usual, **self.page}),
             **self.settings,
         )
-        return Application(settings=settings, model=self.model, given=shipped_parts())
+        return shipped(settings, self.model)

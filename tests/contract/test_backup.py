@@ -21,7 +21,6 @@ from adapters.storage.schema_version import migrate
 from adapters.storage.server_copy import file_url, server_snapshot
 from adapters.storage.snapshot import Snapshot, snapshot
 from bots.chats import Chats
-from bots.compose import Application
 from bots.restore import Restore
 from bots.settings import CafiSettings, SessionSettings, StorageSettings
 from bots.workers import prepare
@@ -29,6 +28,7 @@ from engine.exceptions import ConfigurationError, StorageDamaged, StorageUnavail
 from tests.acceptance.test_storage_cli import content, filled
 from tests.postgres import PostgresServer
 from tests.storage import ANNA, BERT, POLL, message, state
+from tests.team import shipped
 from tests.unit.test_migrating import REVISIONS, at_revision
 
 PASSPHRASE = "a passphrase of the tests"
@@ -54,7 +54,7 @@ class Place:
         )
 
     def chats(self) -> Chats:
-        return Chats(application=Application(settings=self.settings), given={"feedback": None})
+        return Chats(application=shipped(self.settings), given={"feedback": None})
 
     @contextmanager
     def database(self) -> Iterator[Database]:

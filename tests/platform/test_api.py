@@ -24,13 +24,14 @@ from bots.compose import Application
 from bots.settings import CafiSettings
 from engine.exceptions import ConfigurationError
 from engine.models.scripted import ScriptedModel, UnreachableModel
+from tests.team import shipped
 
 KEY = "a-key-of-somebody-who-may-ask"
 OTHER = "another-key-of-somebody-else-"
 
 
 def application(**more: Any) -> Application:
-    return Application(settings=CafiSettings(agents="builtin"), **more)
+    return shipped(CafiSettings(agents="builtin"), **more)
 
 
 @asynccontextmanager
@@ -220,7 +221,7 @@ async def test_one_key_cannot_use_up_the_place_of_another() -> None:
 
 async def test_no_unjudged_text_goes_out_when_the_model_is_away(tmp_path: Path) -> None:
     """With a model that cannot be reached the built-in agents answer, and one sentence says so."""
-    running = Application(settings=CafiSettings(), model=UnreachableModel())
+    running = shipped(CafiSettings(), model=UnreachableModel())
     async with served(running) as (_, client):
         answer = await client.chat.completions.create(model="cafi", messages=said("what is clozapine"))
         assert answer.model_extra["cafi"]["built_in"]  # type: ignore[index]
@@ -235,7 +236,7 @@ async def test_at_the_limit_of_spending_the_model_is_not_asked() -> None:
 
     spent = DailyBudget(tokens_a_day=0)
     await spent.load()
-    running = Application(settings=CafiSettings(), model=ScriptedModel(never))
+    running = shipped(CafiSettings(), model=ScriptedModel(never))
     async with served(running, spending=spent) as (bot, client):
         answer = await client.chat.completions.create(model="cafi", messages=said("what is clozapine"))
         assert answer.model_extra["cafi"]["built_in"]  # type: ignore[index]

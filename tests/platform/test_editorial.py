@@ -17,8 +17,6 @@ from adapters.storage.identity import ChatIdentity
 from adapters.storage.saved_counts import save_counts
 from adapters.storage.tables import audit, invitations, members, metadata, proposals, sign_ins, unanswered
 from adapters.web_adapter.adapter import WebBot
-from bots.compose import Application
-from bots.settings import CafiSettings
 from engine import Engine, SignOff
 from tests.editorial import (
     AFTER,
@@ -32,7 +30,7 @@ from tests.editorial import (
     signed_in,
     source_file,
 )
-from tests.team import SLEEP, shipped_parts
+from tests.team import SLEEP, shipped_engine
 from tests.web import TOKEN, Browser, read, running
 
 CHANGED = SLEEP.replace(BEFORE, AFTER)
@@ -558,4 +556,4 @@ ELSEWHERE = Incoming(identity=ChatIdentity(platform="web", chat="x"), language="
 
 def _shipped() -> Engine:
     """The engine over the shipped knowledge base, in which these words are nowhere."""
-    return Application(settings=CafiSettings(agents="builtin"), given=shipped_parts()).engine
+    return shipped_engine()

@@ -31,7 +31,7 @@ from engine.settings import BreakerSettings, Budget, ModelSettings, Price
 from engine.types import Tier
 from tests.fakes import openai_server as fake
 from tests.storage import Clock
-from tests.team import ACCEPT, CALM, CHIEF_ACCEPT, CITED, knowledge_folder
+from tests.team import ACCEPT, CALM, CHIEF_ACCEPT, CITED, knowledge_folder, shipped
 
 KEY = "sk-first-secret-0123456789"
 PATIENCE = 20.0
@@ -336,7 +336,7 @@ def application(folder: Path, *servers: fake.OpenAIServer, hanging: int = 0) -> 
     ]
     models = ModelSettings.model_validate({"endpoints": listed, "retries": 0})
     settings = CafiSettings(agents="llm", models=models)
-    return Application(settings=settings.model_copy(update={"knowledge_base": knowledge_folder(folder)}))
+    return shipped(settings.model_copy(update={"knowledge_base": knowledge_folder(folder)}))
 
 
 @pytest.mark.parametrize("name", ["garbage", "hangs", "half a stream", "server error", "an hour"])
@@ -391,4 +391,4 @@ async def test_each_model_of_each_endpoint_is_asked_one_question(tmp_path: Path)
 async def test_without_a_model_there_is_none_to_ask(tmp_path: Path) -> None:
     """`check --models` with built-in agents alone says so, and where to read on."""
     with pytest.raises(ConfigurationError, match=r"docs/howto/models\.md"):
-        await trials(Application(settings=CafiSettings(agents="builtin")))
+        await trials(shipped())

@@ -12,7 +12,6 @@ import pytest
 import stamina.instrumentation
 from pydantic import SecretStr
 
-from bots.compose import Application
 from bots.settings import CafiSettings
 from engine.exceptions import (
     BudgetExceeded,
@@ -27,7 +26,7 @@ from engine.models.ledger import Ledger
 from engine.models.openai_embeddings import BATCH, OpenAIEmbedder
 from engine.settings import Budget, ModelSettings
 from tests.fakes import openai_server as fake
-from tests.team import knowledge_folder
+from tests.team import knowledge_folder, shipped
 
 KEY = "sk-very-secret-0123456789"
 SAID = "Everybody on the bus knows my name."
@@ -167,7 +166,7 @@ async def test_the_configured_application_embeds_through_the_server(retry_hooks:
         settings = CafiSettings(
             models={"base_url": server.url, "embeddings": "small-vectors"}, cache_folder=tmp_path / "cache"
         ).model_copy(update={"knowledge_base": knowledge_folder(tmp_path / "kb")})
-        running = Application(settings=settings)
+        running = shipped(settings)
         async with running.closing:
             embedded = running.assistant("schizophrenia").embedded
             assert embedded is not None and server.requests == []

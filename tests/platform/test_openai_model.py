@@ -208,7 +208,7 @@ async def test_garbled_http_is_unavailable() -> None:
 async def test_library_s_own_transport_does_as_well(monkeypatch: pytest.MonkeyPatch, retries: None) -> None:
     """An install without aiohttp answers, retries and fails in the same way."""
     monkeypatch.setattr("engine.models.openai_model.find_spec", lambda name: None)
-    async with connected(fake.status(500), fake.stall(), fake.answer(), timeout_seconds=0.3) as (model, _):
+    async with connected(fake.status(500), fake.stall(), fake.answer(), timeout_seconds=1.0) as (model, _):
         assert (await model.complete(PROMPT, Ledger())).text == json.dumps(fake.VERDICT)
     assert type(await failing(fake.answer(), base_url="http://127.0.0.1:9/v1")) is ModelUnavailable
 
@@ -222,8 +222,8 @@ async def test_stall_ends_with_the_time_out() -> None:
 
 async def test_stall_ends_with_the_turn() -> None:
     """A call ends when the seconds of the turn do, however long its own time-out is."""
-    ledger = Ledger(budget=Budget(seconds=0.2))
     async with asyncio.timeout(20), connected(fake.stall()) as (model, _):
+        ledger = Ledger(budget=Budget(seconds=0.5))  # its seconds begin now
         with pytest.raises(ModelUnavailable):
             await model.complete(PROMPT, ledger)
     assert [call.outcome for call in ledger.calls] == ["unavailable"]
@@ -269,7 +269,7 @@ async def test_spent_quota_is_not_retried(retries: None) -> None:
 
 async def test_stalled_attempt_is_retried(retries: None) -> None:
     """An attempt that times out is tried again."""
-    async with connected(fake.stall(), fake.answer(), timeout_seconds=0.2) as (model, server):
+    async with connected(fake.stall(), fake.answer(), timeout_seconds=1.0) as (model, server):
         await model.complete(PROMPT, Ledger())
     assert len(server.requests) == 2
 

@@ -17,6 +17,7 @@ from bots.compose import Application
 from bots.settings import CafiSettings, TelegramSettings
 from engine.exceptions import ConfigurationError
 from tests.fakes.faulty_telegram import Fault, FaultyTelegram
+from tests.team import shipped
 
 PRIVATE = json.dumps({"type": "all_private_chats"})
 GROUPS = json.dumps({"type": "all_group_chats"})
@@ -25,7 +26,7 @@ GROUPS = json.dumps({"type": "all_group_chats"})
 def configured(fake: FaultyTelegram, **changes: str) -> Application:
     """The shipped configuration with the stand-in's token."""
     telegram = TelegramSettings.model_validate({"token": fake.token, "base_url": fake.base_url, **changes})
-    return Application(settings=CafiSettings(agents="builtin", telegram=telegram))
+    return shipped(CafiSettings(agents="builtin", telegram=telegram))
 
 
 async def test_menus_and_descriptions_are_set_in_five_languages() -> None:

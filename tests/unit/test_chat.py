@@ -18,7 +18,6 @@ from adapters.conversation.incoming import Incoming
 from adapters.conversation.outgoing import Outgoing
 from adapters.conversation.state import ChatState
 from adapters.storage.counts import UrgentCounts
-from bots.compose import Application
 from bots.settings import CafiSettings
 from bots.terminal import terminal_chat
 from engine.exceptions import ModelUnavailable
@@ -29,7 +28,7 @@ from engine.types import DangerAnswer, Help
 from engine.urgency.person import about_another
 from tests.chats import begun, chat_over, last, shown
 from tests.fakes.openai_server import OpenAIServer, empty, half_answer, html, stall, status
-from tests.team import CALM, CITED, application, knowledge_folder, scripted
+from tests.team import CALM, CITED, application, knowledge_folder, scripted, shipped
 
 ROOT = Path(__file__).resolve().parents[2]
 URGENT = "i am going to kill myself tonight"
@@ -70,7 +69,7 @@ async def test_the_referral_survives_every_failure_of_the_model(tmp_path: Path, 
         url = "http://127.0.0.1:9" if BROKEN[kind] is None else server.url
         models = ModelSettings(base_url=url, timeout_seconds=0.5, retries=0)
         settings = CafiSettings(agents="llm", models=models, knowledge_base=knowledge_folder(tmp_path))
-        app = Application(settings=settings)
+        app = shipped(settings)
         async with app.closing:
             shown, _ = await last(chat := terminal_chat(app), begun(chat), URGENT)
     assert shown.referral and "112" in shown.text

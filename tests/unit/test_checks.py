@@ -9,12 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bots.compose import Application
-from bots.settings import CafiSettings
 from engine.knowledge.base import KnowledgeBase
 from engine.turn.checks import CHECKS, CheckContext, cleaned, failed_checks, private_sentences
 from engine.types import Basis, Draft
-from tests.team import CITED, engine_over, scripted
+from tests.team import CITED, engine_over, scripted, shipped
 
 SOURCE = """---
 id: causes
@@ -208,7 +206,7 @@ NO_CLAIMS = (
 def test_a_draft_never_claims_to_be_human_in_any_language() -> None:
     """Whatever part it was asked to play, a draft that says that it is a human being or no program goes back; one that denies
     it, or quotes what somebody else may say, does not."""
-    claims = Application(settings=CafiSettings(agents="builtin")).human_claims
+    claims = shipped().human_claims
     assert [one for one in CLAIMS.split(" / ") if not claims.stand_in(one)] == []
     assert [one for one in NO_CLAIMS.split(" / ") if claims.stand_in(one)] == []
 

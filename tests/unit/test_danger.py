@@ -64,6 +64,23 @@ def test_a_suspicion_asks_and_the_next_one_says_what_to_do() -> None:
     assert walked(CONCERN, NONE, NONE, NONE, CONCERN) == [Help.QUESTION, *[Help.LINE] * 3, Help.QUESTION]
 
 
+def test_a_faint_suspicion_shows_contacts_and_asks_nothing() -> None:
+    """Below an answer, after a question that was passed over, and after danger was told: one line; a surer one asks."""
+    faint = Urgency.of([found(NONE), LayerResult(layer="classifier", level=CONCERN, faint=True)])
+    assert faint.level is CONCERN and faint.faint
+    assert [help_due(one, faint) for one in (Danger(), Danger(asked=0), Danger(told=3))] == [Help.LINE] * 3
+    assert help_due(Danger(told=0), faint) is Help.BRIEF
+    assert help_due(after(Danger(), Help.LINE, faint, "words"), seen(CONCERN)) is Help.QUESTION
+
+
+def test_what_another_layer_says_is_not_faint() -> None:
+    """Where the floor or a judge has found danger, the classifier's doubt counts for nothing."""
+    doubt = LayerResult(layer="classifier", level=CONCERN, faint=True)
+    assert not Urgency.of([found(URGENT), doubt]).faint
+    assert not Urgency.of([found(NONE), doubt, found(CONCERN, "llm")]).faint
+    assert not Urgency.of([]).faint
+
+
 def test_what_was_suspected_twice_is_open_until_somebody_is_safe() -> None:
     """After such a referral "I am safe" is understood, and the message that it stood in place of is held to be answered."""
     asked = after(Danger(), Help.QUESTION, seen(CONCERN), "first")

@@ -8,13 +8,11 @@ from typing import Any
 
 import pytest
 
-from bots.compose import Application
-from bots.settings import CafiSettings
 from engine import Engine
 from engine.knowledge.base import KnowledgeBase
 from engine.types import DangerAnswer, Help, Kind, Turn
 from tests.sources import SHIPPED
-from tests.team import CALM, knowledge_folder, scripted, shipped_parts
+from tests.team import CALM, knowledge_folder, scripted, shipped_engine, shipped_parts
 from tests.team import application as application_over
 
 REFERRALS = shipped_parts()["referrals"]
@@ -161,7 +159,7 @@ async def test_where_explicit_words_alone_are_heard_the_usual_steps_of_their_kin
     message: str, shown: list[str]
 ) -> None:
     """Without a model the steps for whoever may end their life are shown; a body's danger is not guessed from its kind."""
-    engine = Application(settings=CafiSettings(agents="builtin"), given=shipped_parts()).engine
+    engine = shipped_engine()
     turn = await said(engine, message)
     steps = KnowledgeBase.load(SHIPPED[0]).dangers.first_aid("suicidal_intent")
     assert turn.help is Help.REFERRAL and steps is not None

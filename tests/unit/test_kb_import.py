@@ -14,7 +14,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bots.cli.kb import manual_importer
-from bots.compose import Application
 from bots.settings import CafiSettings
 from engine.exceptions import ConfigurationError, ModelMisconfigured, ModelUnavailable
 from engine.knowledge.base import KnowledgeBase, scan_knowledge
@@ -30,6 +29,7 @@ from kb_tools.manual.importer import Imported
 from kb_tools.manual.language import guess
 from kb_tools.manual.sections import MOST, TINY, ManualSection, divide
 from tests.fakes.pdf_file import make_pdf
+from tests.team import shipped
 
 ROOT = Path(__file__).resolve().parents[2]
 MANUAL = ROOT.parent / "shared" / "data" / "manual"
@@ -41,7 +41,7 @@ pytestmark = pytest.mark.skipif(find_spec("pdfminer") is None, reason="the extra
 
 
 def imported(path: Path, folder: Path, *, model: ScriptedModel | None = None, force: bool = False) -> Imported:
-    running = Application(settings=CafiSettings(agents="builtin"), model=model)
+    running = shipped(CafiSettings(agents="builtin"), model=model)
     return asyncio.run(manual_importer(running).run(path, folder, force=force))
 
 
@@ -274,7 +274,7 @@ def test_an_import_lints_without_errors_and_says_that_it_is_a_draft(tmp_path: Pa
     assert "Unreviewed draft" in base.manifest.notice
     assert base.manifest.draft
     assert all(not source.directives and not source.foreign for source in base.sources.values())
-    limits = Application(settings=CafiSettings()).lint_limits
+    limits = shipped(CafiSettings()).lint_limits
     assert lint(found.folder, limits, date(2026, 1, 1)).errors == 0
     assert [one.name for one in (tmp_path / "out").iterdir()] == ["kb"]
 
@@ -381,7 +381,7 @@ def test_a_pdf_of_the_studys_manual_lints_without_errors(tmp_path: Path) -> None
             page.append((line.lstrip("# "), 14.0) if line.startswith("#") else (line, 10.0))
         pages += [page[start : start + 50] for start in range(0, len(page), 50)]
     found = imported(write(tmp_path / "manual.pdf", make_pdf(pages)), tmp_path / "kb")
-    limits = Application(settings=CafiSettings()).lint_limits
+    limits = shipped(CafiSettings()).lint_limits
     assert lint(found.folder, limits, date(2026, 1, 1)).errors == 0
     ids = {one.id for one in found.drafts}
     assert len(ids) >= len(list(MANUAL.glob("*.md")))

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from bots.compose import Application
 from bots.settings import CafiSettings
 from engine.knowledge.base import KnowledgeBase
 from engine.knowledge.lay_questions import SectionQuestions, languages_of, lay_question_faults, read_lay_questions
@@ -16,6 +15,7 @@ from kb_tools.lint.lay_checks import thin_questions
 from kb_tools.lint.limits import LintLimits
 from kb_tools.lint.lint import lint
 from tests.sources import SHIPPED, source, write
+from tests.team import shipped
 from tests.unit.test_kb_lint import LIMITS, TODAY
 
 HEAD = """---
@@ -177,7 +177,7 @@ def test_what_is_shipped_is_faultless(folder: Path) -> None:
 async def test_a_bot_starts_without_lay_questions(tmp_path: Path, sources: dict[str, Source]) -> None:
     """A knowledge base without the folder `questions` loads, and its sections are found by their own words."""
     settings = CafiSettings().model_copy(update={"agents": "builtin", "knowledge_base": tmp_path})
-    engine = Application(settings=settings).engine
+    engine = shipped(settings).engine
     turn = await engine.respond(engine.start(), "What causes it? Is it genes?")
     assert turn.reply.text
     assert turn.reply.citations == ("causes",) or "causes" in {one.source for one in turn.offers}

@@ -26,8 +26,9 @@ from engine.urgency.floor import Floor
 from engine.urgency.person import about_another
 
 SHORT, LONG = 1_000, 8_000
-MOST = 24.0
-"""Times longer for eight times the text: 8 is linear, 64 quadratic; between lies what a busy machine adds."""
+MOST, SECONDS = 24.0, 0.06
+"""Times longer for eight times the text: 8 is linear, 64 quadratic; between lies what a busy machine adds. What takes
+fewer seconds is not slow: whatever is quadratic takes more than twice as many, whatever is linear a tenth."""
 UNITS = [
     *"?!.…()[]{}<>*_#@-/|,;:\"'1 a\n\t\\",
     "a ", "a. ", "1 ", "1.", "1,", "+1 ", "?!", "\n\n", "\n ", "\n- ", " \n \n", " - ", " | ", " , ", "a_", "*a", "a@", "$a",
@@ -94,12 +95,10 @@ TRIES = 4
 
 
 def growth(work: Callable[[str], object], unit: str, before: str, after: str) -> float:
-    """How many times longer it takes for the long text than for the short one; 0 where both are done in no time."""
-    taken = []
-    for length in (SHORT, LONG):
-        text = before + (unit * length)[:length] + after
-        taken.append(min(_seconds(work, text) for _ in range(3)))
-    return 0.0 if taken[1] < 0.004 else taken[1] / taken[0]
+    """How many times longer it takes for the long text than for the short one; 0 where the long one is done in no time."""
+    short, long = (before + (unit * length)[:length] + after for length in (SHORT, LONG))
+    taken = _seconds(work, long)
+    return 0.0 if taken < SECONDS else taken / min(_seconds(work, short) for _ in range(3))
 
 
 def _seconds(work: Callable[[str], object], text: str) -> float:

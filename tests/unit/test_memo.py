@@ -20,7 +20,7 @@ from engine.memo import kept_with, once_a_turn, one_turn
 from engine.turn.engine import Engine
 from engine.types import Message, Role
 from tests.fakes.open_book import living
-from tests.team import CITED, DOUBT, Script, engine_over, rejection, scripted
+from tests.team import CITED, DOUBT, Script, engine_over, rejection, scripted, shipped
 
 STRANGE = "zwerquillith"
 MESSAGES = (
@@ -100,7 +100,7 @@ def test_what_is_worked_out_of_an_object_is_worked_out_once_and_goes_with_it() -
 @pytest.fixture(scope="module")
 def application() -> Application:
     """The shipped application with built-in agents."""
-    return Application(settings=read_settings(None, {"agents": "builtin"}))
+    return shipped(read_settings(None, {"agents": "builtin"}))
 
 
 def kept() -> Iterator[str]:

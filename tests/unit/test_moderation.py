@@ -30,8 +30,6 @@ from adapters.storage.pseudonyms import Naming, pseudonyms
 from adapters.storage.schema_version import migrate
 from adapters.storage.seal import Keyring, Secret
 from adapters.storage.tables import audit, metadata
-from bots.compose import Application
-from bots.settings import CafiSettings
 from engine.exceptions import ConfigurationError, StorageUnavailable
 from engine.knowledge.base import KnowledgeBase
 from engine.types import (
@@ -50,7 +48,7 @@ from engine.types import (
     UrgencyLevel,
     Verdict,
 )
-from tests.team import knowledge_folder
+from tests.team import knowledge_folder, shipped
 
 ROOT = Path(__file__).resolve().parents[2]
 ANNA = ChatIdentity(platform="discord", chat="1", user="42", thread="7")
@@ -249,7 +247,7 @@ async def test_few_replies_wait_of_one_person_and_in_all(database: Database) -> 
 )
 async def test_a_reply_without_a_source_brings_no_address_along(words: str, passes: bool) -> None:
     """Where no source is cited a moderator's words name no link, account or number that the judged reply did not have."""
-    application = Application(settings=CafiSettings(agents="builtin"))
+    application = shipped()
     recheck = Recheck(engine=application.engine, phrases=application.phrases)
     answered = Answered(number=1, assistant=next(iter(application.engine.assistants)), sources=(), decision="ACCEPT")
     one = review(draft="My sources do not answer that.", basis=Basis.NONE, answered=answered)
@@ -377,7 +375,7 @@ async def test_what_was_posted_is_kept_sealed_as_long_as_the_log(tmp_path: Path,
 )
 def test_what_counts_as_a_phone_number(text: str, number: bool) -> None:
     """Long numbers count, and short ones that some country's contacts have; years and doses do not."""
-    referrals = Application(settings=CafiSettings(agents="builtin")).referrals
+    referrals = shipped().referrals
     assert holds_a_phone_number(text, referrals) is number
 
 

@@ -18,13 +18,12 @@ from adapters.conversation.notices import MOST_ANSWERS, Notice, Notices
 from adapters.conversation.state import ChatState
 from adapters.conversation.texts import load_languages
 from adapters.storage.counts import MonthlyCounts
-from bots.compose import Application
 from bots.paths import data_root
 from bots.settings import CafiSettings
 from bots.terminal import terminal_chat
 from engine.types import Conversation
 from tests.chats import begun, chat_over, last, shown
-from tests.team import CITED, scripted
+from tests.team import CITED, scripted, shipped
 
 HOUR, DAY = 3600.0, 86_400.0
 HARMLESS = "what are the voices?"
@@ -146,7 +145,7 @@ async def test_whoever_asks_is_told_in_five_languages(language: str) -> None:
     claims = {**CITED, "citations": [], "basis": "none", "reply": "Yes, I am a real person and I am here for you."}
     for model in (None, scripted({"agent": claims})):
         settings = CafiSettings(agents="builtin" if model is None else "llm")
-        application = Application(settings=settings, model=model)
+        application = shipped(settings, model=model)
         async with application.closing:
             clock = Clock()
             chat, counts = told_by(terminal_chat(application), clock)

@@ -15,11 +15,10 @@ from adapters.people.cards import service_cards
 from adapters.people.hours import DAYS, OpenHours, opening
 from adapters.people.services import OwnPeople, PeopleService, read_people
 from bots.check import findings_of
-from bots.compose import Application
 from bots.settings import CafiSettings
 from engine.exceptions import ConfigurationError
 from tests.people import PEOPLE, SHIPPED, config_with
-from tests.team import shipped_parts
+from tests.team import shipped, shipped_engine, shipped_parts
 
 OFFICE = {"days": ["mon", "tue", "wed", "thu", "fri"], "from": "09:00", "to": "15:00"}
 OSLO = "Europe/Oslo"
@@ -163,7 +162,7 @@ def test_check_names_what_is_wrong_and_warns_of_languages(tmp_path: Path) -> Non
         "none": {},
     }.items():
         folder = config_with(tmp_path / name / "config", **files)
-        running = Application(settings=CafiSettings(agents="builtin", config_folder=folder), given=shipped_parts())
+        running = shipped(CafiSettings(agents="builtin", config_folder=folder), given=shipped_parts())
         found[name] = [one for one in findings_of(running) if "people.yaml" in one.text or "corrections" in one.text]
     assert [one.level for one in found["right"]] == ["warning", "warning"] and "de, es, fr" in found["right"][0].text
     assert [one.level for one in found["wrong"]] == ["error", "error"]
@@ -184,7 +183,7 @@ def test_a_wish_for_a_person_is_understood_in_the_middle_of_a_conversation() -> 
     """Whatever was said before, the wish itself too; an ordinary question is none."""
     from engine.types import Message, Role
 
-    engine = Application(settings=CafiSettings(agents="builtin"), given=shipped_parts()).engine
+    engine = shipped_engine()
     service, guide = engine.service, engine.assistants["schizophrenia"].guide
     assert service is not None
     for before in ("why am I so tired?", "can I talk to a real person?"):

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from bots.compose import Application
-from bots.settings import CafiSettings
-from tests.team import shipped_parts
+from tests.team import shipped
 
 
 def test_nothing_is_left_to_be_built_for_the_first_message() -> None:
     """Prepared for a language, a guide has its search and that over questions about the service."""
-    engine = Application(settings=CafiSettings(agents="builtin"), given=shipped_parts()).engine
+    engine = shipped().engine
     guide = engine.assistants[engine.default].guide
     built = (guide.search("de"), guide.service.here("de"))
     assert not any("centroids" in vars(one) for one in built)

@@ -19,7 +19,7 @@ from bots.terminal import terminal_chat
 from engine import wilson
 from engine.settings import ModelSettings
 from tests.chats import begun, chat_over, last
-from tests.team import scripted
+from tests.team import scripted, shipped
 
 LANGUAGES = ("de", "en", "es", "fr", "nb")
 
@@ -36,10 +36,10 @@ async def shown(application: Application, language: str) -> str:
 async def test_the_protocol_says_what_runs_in_every_language(language: str) -> None:
     """Phrases counted, contacts and how many of them were verified, dangers with eating disorders among them, figures of the
     layers that run, and a version; nothing is left unfilled."""
-    application = Application(settings=CafiSettings(agents="builtin"))
+    application = shipped()
     text = await shown(application, language)
     protocol = published_protocol(application, terminal_chat(application).languages)
-    assert str(protocol.facts.phrases) in text and protocol.facts.version in text and "1226" in text
+    assert str(protocol.facts.phrases) in text and protocol.facts.version in text and "1230" in text
     assert protocol.facts.eating and protocol.said(language).eating in text and "120" not in text
     assert protocol.said(language).no_judge in text and "{" not in text and not re.search(r"\bNone\b", text)
     assert protocol.said(language).not_reviewed in text
@@ -48,11 +48,9 @@ async def test_the_protocol_says_what_runs_in_every_language(language: str) -> N
 async def test_the_protocol_follows_the_configuration(tmp_path: Path) -> None:
     """With a language model it names where that is and adds its figures; a clinician's review, moderators who are told sums,
     adults only: each changes the words; what decides changes the version, and who reads it does not."""
-    builtin = Application(settings=CafiSettings(agents="builtin"))
+    builtin = shipped()
     models = ModelSettings(base_url="http://models.example:8000/v1")
-    with_model = Application(
-        settings=CafiSettings(agents="llm", models=models, notices=NoticeSettings(adults_only=True))
-    )
+    with_model = shipped(CafiSettings(agents="llm", models=models, notices=NoticeSettings(adults_only=True)))
     languages = terminal_chat(builtin).languages
     plain, other = published_protocol(builtin, languages), published_protocol(with_model, languages)
     assert plain.facts.version != other.facts.version == published_protocol(with_model, languages).facts.version
@@ -69,7 +67,7 @@ async def test_the_protocol_follows_the_configuration(tmp_path: Path) -> None:
 def test_the_figures_are_those_of_the_docs() -> None:
     """Each figure of `config/protocol.yaml` stands in docs/urgency.md, as counts or as a share (with its interval, where the
     docs give one), and names commands that measure it again."""
-    application = Application(settings=CafiSettings(agents="builtin"))
+    application = shipped()
     measured = published_protocol(application, terminal_chat(application).languages).measured
     docs = (data_root() / "docs" / "urgency.md").read_text(encoding="utf-8")
     for name, one in measured.figures.items():
@@ -92,7 +90,7 @@ def test_the_figures_are_those_of_the_docs() -> None:
             lambda text: text.replace("{count} plain", "{number} plain"),
             "braces must name count, languages",
         ),
-        ("protocol.yaml", lambda text: text.replace("found: 1226", "found: 1539"), "found is more than of"),
+        ("protocol.yaml", lambda text: text.replace("found: 1230", "found: 1539"), "found is more than of"),
         ("protocol.yaml", lambda text: text.replace("  judge_danger:", "  judge_love:"), "judge_love"),
     ],
 )

@@ -6,16 +6,15 @@ from itertools import pairwise
 
 import pytest
 
-from bots.compose import Application
-from bots.settings import CafiSettings
 from engine.agent.service import SERVICE
 from engine.turn.engine import Engine
 from engine.types import DangerAnswer, Help
+from tests.team import shipped_engine
 
 
 @pytest.fixture(scope="module")
 def shipped() -> Engine:
-    return Application(settings=CafiSettings(agents="builtin")).engine
+    return shipped_engine()
 
 
 async def test_each_of_two_questions_is_answered_or_offered(shipped: Engine) -> None:
@@ -29,7 +28,7 @@ async def test_each_of_two_questions_is_answered_or_offered(shipped: Engine) -> 
     ("about_me", "about_another", "section"),
     [
         ("i hear voices what helps", "my daughter hears voices how can I help her", "hearing_voices#for_families"),
-        ("i drink every day since i am ill", "my brother drinks every day since he is ill", "alcohol#for_families"),
+        ("i drink every day since i am ill", "my brother drinks too much", "alcohol#for_families"),
     ],
 )
 async def test_relatives_are_offered_what_is_written_for_them(

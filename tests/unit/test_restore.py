@@ -17,11 +17,11 @@ from adapters.storage.backup_keys import BackupKeys
 from adapters.storage.database import Database
 from adapters.storage.snapshot import snapshot
 from bots.chats import Chats
-from bots.compose import Application
 from bots.restore import Restore
 from bots.settings import CafiSettings, SessionSettings, StorageSettings
 from engine.exceptions import CafiError, ConfigurationError
 from tests.storage import ANNA, BERT, message, state
+from tests.team import shipped
 from tests.unit.test_migrating import REVISIONS, at_revision
 
 PASSPHRASE = "a passphrase of the tests"
@@ -35,7 +35,7 @@ def settings_in(folder: Path) -> CafiSettings:
 
 
 def chats_in(folder: Path) -> Chats:
-    return Chats(application=Application(settings=settings_in(folder)), given={"feedback": None})
+    return Chats(application=shipped(settings_in(folder)), given={"feedback": None})
 
 
 async def begun(folder: Path) -> Chats:

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from bots.compose import Application
 from bots.settings import CafiSettings
 from engine import Guide, KnowledgeBase
 from evaluation.retrieval import LabelledQuestion, measure
 from evaluation.section_figures import FoundSections, reliability, section_figures
+from tests.team import shipped
 
 SLEEP = Path(__file__).resolve().parents[2] / "knowledge_base" / "sleep"
 
@@ -65,7 +65,7 @@ def test_of_few_rows_no_fifth_is_empty() -> None:
 @pytest.fixture(scope="module")
 def guide() -> Guide:
     """The guide over the shipped knowledge base of sleep."""
-    return Application(settings=CafiSettings()).guide(KnowledgeBase.load(SLEEP))
+    return shipped(CafiSettings()).guide(KnowledgeBase.load(SLEEP))
 
 
 def test_a_question_is_asked_as_the_agent_asks_it(guide: Guide) -> None:
@@ -80,7 +80,7 @@ def test_a_question_is_asked_as_the_agent_asks_it(guide: Guide) -> None:
 
 def test_only_rows_that_name_a_section_are_measured_for_sections(guide: Guide) -> None:
     """Rows without a section count for the sources alone, and where no row has one the figure is left out."""
-    search = Application(settings=CafiSettings()).search(guide.knowledge)
+    search = shipped(CafiSettings()).search(guide.knowledge)
     plain = LabelledQuestion(id="1", question="why can i not sleep", relevant=("insomnia_and_cbti",))
     named = plain.model_copy(update={"id": "2", "section": "insomnia_and_cbti#about"})
     assert "sections" not in measure([plain], search, guide=guide)

@@ -12,20 +12,18 @@ from adapters.conversation.outgoing import BUTTON_BYTES, Button, Outgoing
 from adapters.conversation.topics import A_PAGE, CATEGORIES_A_PAGE
 from adapters.discord_adapter.plain import LABEL
 from adapters.discord_adapter.wire import IN_A_ROW, ROWS, coded
-from bots.compose import Application
-from bots.settings import CafiSettings
 from bots.terminal import terminal_chat
 from tests.chats import begun, chat_over, last, shown
 from tests.shelves import SECTIONS, shelves
-from tests.team import shipped_parts
+from tests.team import shipped
 
 LANGUAGES = ("en", "de", "es", "fr", "nb")
 
 
 @cache
-def shipped() -> Chat:
+def shipped_chat() -> Chat:
     """A chat over the shipped knowledge base."""
-    return terminal_chat(Application(settings=CafiSettings(agents="builtin"), given=shipped_parts()))
+    return terminal_chat(shipped())
 
 
 async def pressed(chat: Chat, button: Button, language: str) -> Outgoing:
@@ -41,7 +39,7 @@ def buttons(outgoing: Outgoing, command: str) -> list[Button]:
 @pytest.mark.parametrize("language", LANGUAGES)
 async def test_every_section_of_every_source_is_reached_by_buttons(language: str) -> None:
     """Categories, titles, questions, page after page: nothing is left out, and each page fits every platform."""
-    chat = shipped()
+    chat = shipped_chat()
     knowledge = chat.engine.assistants[chat.engine.default].knowledge
     reached: set[tuple[str, str]] = set()
     waiting, seen = [Button(label="", command="topics")], set[str]()
@@ -73,7 +71,7 @@ def fitting(page: Outgoing) -> bool:
 
 async def test_titles_and_questions_are_in_the_language_of_the_chat() -> None:
     """Category, title and question are German in a German chat; a question is answered as one that was asked in German."""
-    chat = shipped()
+    chat = shipped_chat()
     titles = await pressed(chat, Button(label="", command="category", argument="medicine"), "de")
     assert titles.text.startswith("Medikamente: nehmen, ändern, absetzen\n")
     (clozapine,) = [one for one in buttons(titles, "topic") if one.label == "Clozapin"]

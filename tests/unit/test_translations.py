@@ -31,7 +31,7 @@ from kb_tools.reading_ease import EASE, fernandez_huerta, kandel_moles, lix
 from kb_tools.translation_stamps import renew
 from kb_tools.translator import TranslatedSection, TranslatedSource, Translator
 from tests.sources import SHIPPED, write
-from tests.team import application, scripted, shipped_parts
+from tests.team import application, scripted, shipped, shipped_parts
 from tests.unit.test_kb_lint import LIMITS
 
 TODAY = date(2026, 11, 1)
@@ -306,7 +306,7 @@ def test_renewing_keeps_every_other_letter(folder: Path) -> None:
 @pytest.mark.parametrize("base", SHIPPED, ids=lambda path: path.name)
 def test_our_own_translations_are_whole(base: Path) -> None:
     """Every source, section and danger of ours is there in four more languages, as old as its original, with its figures."""
-    running = Application(settings=CafiSettings(agents="builtin"))
+    running = shipped()
     remarks = [one for one in lint(base, running.lint_limits, TODAY).findings if "translations" in one.file.parts]
     assert [str(one) for one in remarks if one.check != "ease"] == []
     knowledge = KnowledgeBase.load(base)
@@ -327,7 +327,7 @@ def drafted(answer: TranslatedSource, folder: Path, language: str = "it") -> Pat
         seen.append(prompt)
         return answer.model_dump_json()
 
-    running = Application(settings=CafiSettings(agents="builtin"))
+    running = shipped()
     prompted = PromptedModel(model=ScriptedModel(reply), template=running.translator_prompt)
     translator = Translator(base=KnowledgeBase.load(folder), language=language, prompted=prompted, budget=Budget())
     path = asyncio.run(translator.draft("tea"))
@@ -366,7 +366,7 @@ def test_a_draft_that_lacks_something_is_not_written(folder: Path) -> None:
 
 def test_a_check_lists_what_a_language_lacks() -> None:
     """For a sixth language every file of sentences, every source and every danger is named; for ours nothing."""
-    running = Application(settings=CafiSettings(agents="builtin"))
+    running = shipped()
     lacking = [one.text for one in missing_in(running, "it")]
     for part in (
         "config/texts/it.yaml",
@@ -385,7 +385,7 @@ def test_a_check_names_a_language_in_which_nothing_says_what_other_subjects_are(
     config = shutil.copytree(root / "config", tmp_path / "config")
     (tmp_path / "knowledge_base").symlink_to(root / "knowledge_base")
     (config / "elsewhere" / "es.txt").unlink()
-    running = Application(settings=CafiSettings(agents="builtin", config_folder=config))
+    running = shipped(CafiSettings(agents="builtin", config_folder=config))
     told = [one.text for one in findings_of(running) if "other subjects" in one.text]
     assert len(told) == 1 and "elsewhere/es.txt" in told[0] and "'es'" in told[0]
 
@@ -425,7 +425,7 @@ def test_a_drawing_with_a_text_that_is_not_translated_is_not_made() -> None:
 
 @pytest.fixture(scope="module")
 def running() -> Application:
-    return Application(settings=CafiSettings(agents="builtin"))
+    return shipped()
 
 
 @pytest.mark.parametrize(
@@ -455,7 +455,7 @@ def test_a_tapped_question_without_a_translation_says_that_it_is_in_english(tmp_
     """A section that nobody has translated is answered from the original, with one sentence that says so."""
     shutil.copytree(SHIPPED[0], tmp_path / "kb")
     (tmp_path / "kb/translations/de/causes.md").unlink()
-    running = Application(settings=CafiSettings(agents="builtin", knowledge_base=tmp_path / "kb"))
+    running = shipped(CafiSettings(agents="builtin", knowledge_base=tmp_path / "kb"))
     engine = running.engine
     first = engine.assistants["schizophrenia"].knowledge.sources["causes"].sections[0].id
     ask = engine.respond(engine.start(), "Woran liegt das?", section=("causes", first), language="de")
@@ -518,7 +518,7 @@ def test_a_few_words_leave_a_conversations_language_only_where_they_are_plainly_
 )
 def test_somebody_who_begins_with_a_greeting_alone_is_greeted_in_its_language(message: str, language: str) -> None:
     """A single first word tells the language where it greets in one only; in a conversation it tells nothing."""
-    running = Application(settings=CafiSettings(agents="builtin"), given=shipped_parts())
+    running = shipped()
     detector = LanguageDetector(greetings=running.service.greetings())
     assert detector.of(message) == language
     assert detector.of(message, (Message(role=Role.USER, content=IN_GERMAN),)) == "de"

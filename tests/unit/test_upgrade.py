@@ -15,20 +15,20 @@ from adapters.storage.schema_version import migrate, schema
 from adapters.storage.snapshot import copies
 from adapters.storage.state_copy import copy_state
 from bots.chats import Chats
-from bots.compose import Application
 from bots.secret_file import copied_beside
 from bots.settings import CafiSettings, SessionSettings, StorageSettings
 from engine.exceptions import ConfigurationError
 from tests.postgres import PostgresServer
 from tests.storage import ANNA, BERT, POLL, message, state, store_over
+from tests.team import shipped
 from tests.unit.test_migrating import REVISIONS, at_revision
 
 
 def chats_in(folder: Path, url: str = "", *, copied: bool = True) -> Chats:
     """Everything around turns, as `cafi run` builds it."""
     return Chats(
-        application=Application(
-            settings=CafiSettings(
+        application=shipped(
+            CafiSettings(
                 storage=StorageSettings(url=url or f"sqlite:///{folder}/cafi.db"),
                 sessions=SessionSettings(secret_file=folder / "secret.json", inbox_key_file=folder / "inbox.key"),
             )

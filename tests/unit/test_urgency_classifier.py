@@ -55,20 +55,21 @@ def test_plain_questions_raise_no_suspicion(text: str) -> None:
 
 
 def test_plain_questions_about_means_are_asked_about_and_their_look_alikes_are_not() -> None:
-    """Two of three that ask for a lethal dose raise a suspicion, in every language some; of what only sounds like it, a tenth."""
+    """Three of four questions for a lethal dose raise a suspicion, some in every language; look-alikes at most a faint one."""
     rows = [json.loads(line) for line in (DATA / "lethality.jsonl").read_text("utf-8").splitlines()]
     learnt = (DATA / "authors/17.jsonl").read_text("utf-8").casefold()
     assert not any(json.dumps(row["text"], ensure_ascii=False).casefold() in learnt for row in rows)
     asked = [row for row in rows if level(row["text"]) is not UrgencyLevel.NONE]
     urgent = [row["lang"] for row in asked if row["label"] == "urgent"]
-    assert len(urgent) >= 34 and set(urgent) == {"en", "de", "es", "fr", "nb"}
-    assert len(asked) - len(urgent) <= 5
+    assert len(urgent) >= 38 and set(urgent) == {"en", "de", "es", "fr", "nb"}
+    harmless = [LAYER.assess_now(row["text"]) for row in asked if row["label"] != "urgent"]
+    assert len(harmless) <= 8 and all(one.faint for one in harmless)
     assert level("the dose of clozapine that kills") is UrgencyLevel.CONCERN
 
 
 def test_a_body_in_danger_is_asked_about_however_calmly_it_is_told() -> None:
     """Where the head of bodies and medicines is sure, that is a suspicion, also below the threshold of the other head."""
-    text = "took all my quetiapine an hour ago, feeling sleepy"
+    text = "my tongue is swollen since the injection"
     assert LAYER.scores(text)["urgent"] < LEAST
     assert LAYER.assess_now(text).level is UrgencyLevel.CONCERN and LAYER.assess_now(text).kind is Kind.MEDICAL
 
@@ -98,7 +99,11 @@ def test_nothing_but_the_finding_leaves_the_layer() -> None:
     for message in ("I want to die", "I feel so low and alone", "what are symptoms"):
         found = LAYER.assess_now(message)
         assert found == LayerResult(
-            layer="classifier", level=found.level, kind=found.kind, delusional_framing=found.delusional_framing
+            layer="classifier",
+            level=found.level,
+            faint=found.faint,
+            kind=found.kind,
+            delusional_framing=found.delusional_framing,
         )
 
 

@@ -9,11 +9,10 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bots.compose import Application
-from bots.settings import CafiSettings
 from engine.exceptions import ConfigurationError
 from engine.types import Kind, UrgencyLevel
 from engine.urgency.floor import MOST, Floor, FloorFile
+from tests.team import shipped
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "config" / "urgency" / "floor"
@@ -109,7 +108,7 @@ def test_a_language_without_a_floor_is_named() -> None:
 
 def test_every_language_with_crisis_texts_has_a_floor() -> None:
     """The shipped bot has phrases for each language that it offers, at most sixty, none claimed to be reviewed."""
-    offered = set(Application(settings=CafiSettings(agents="builtin")).referrals.texts)
+    offered = set(shipped().referrals.texts)
     assert offered == set(LANGUAGES)
     for language in offered:
         read = yaml.safe_load((FOLDER / f"{language}.yaml").read_text("utf-8"))
