@@ -202,9 +202,9 @@ async def test_a_turn_finds_by_meaning_and_counts_the_call(tmp_path: Path) -> No
     """A question whose words no source has brings the source it means into context, for one call more."""
     embedder = Subjects()
     engine = embedding_application(tmp_path, embedder).engine
-    turn = await engine.respond(engine.start(), "slumber?")
+    turn = await engine.respond(engine.start(), "What of slumber?")
     without = application(tmp_path / "kb", scripted({})).engine
-    usual = await without.respond(without.start(), "slumber?")
+    usual = await without.respond(without.start(), "What of slumber?")
     assert (usual.sources_in_context, turn.sources_in_context) == ((), ("sleep",))
     embedder.asked.clear()
     asked = "I cannot sleep, what helps?"

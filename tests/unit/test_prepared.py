@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from tests.team import shipped
+from bots.compose import Application
+from bots.settings import CafiSettings
 
 
 def test_nothing_is_left_to_be_built_for_the_first_message() -> None:
     """Prepared for a language, a guide has its search and that over questions about the service."""
-    engine = shipped().engine
+    engine = Application(settings=CafiSettings(agents="builtin")).engine
     guide = engine.assistants[engine.default].guide
     built = (guide.search("de"), guide.service.here("de"))
     assert not any("centroids" in vars(one) for one in built)
