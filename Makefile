@@ -84,19 +84,22 @@ postgres:
 	    false; \
 	  fi || echo "PostgreSQL is not installed: its tests are skipped. On Debian or Ubuntu: sudo apt install postgresql" >&2; }
 
-PARTS := platform acceptance+browser+contract
+PARTS := platform/test_[a-m]*.py platform/test_[n-z]*.py acceptance browser+contract
 
-# Three parts side by side, as each of them waits much; with ARGS, what they ask for and nothing else.
+# Five parts side by side, as most of them wait much; with ARGS, what they ask for and nothing else.
 unit: chromium postgres $(DEV_READY) ## the tests
 ifneq ($(ARGS),)
 	@$(BIN)/pytest $(ARGS)
 else
-	@scratch=$$(mktemp -d); started=; ended=0; \
-	  for part in $(PARTS); do \
-	    $(BIN)/pytest -p no:cacheprovider --basetemp=$$scratch/$$part tests/$$(echo $$part | sed 's|+| tests/|g') > $$scratch/$$part.log 2>&1 & \
+	@scratch=$$(mktemp -d); started=; ended=0; number=0; \
+	  for part in $(foreach part,$(PARTS),'$(part)'); do \
+	    number=$$((number + 1)); \
+	    $(BIN)/pytest -p no:cacheprovider --basetemp=$$scratch/$$number $$(echo "tests/$$part" | sed 's|+| tests/|g') \
+	      > $$scratch/$$number.log 2>&1 & \
 	    started="$$started $$!"; \
 	  done; \
-	  $(BIN)/pytest -p no:cacheprovider --basetemp=$$scratch/rest $(patsubst %,--ignore=tests/%,$(subst +, ,$(PARTS))) || ended=$$?; \
+	  $(BIN)/pytest -p no:cacheprovider --basetemp=$$scratch/rest \
+	    $(foreach folder,platform acceptance browser contract,--ignore=tests/$(folder)) || ended=$$?; \
 	  for one in $$started; do wait $$one || ended=$$?; done; \
 	  cat $$scratch/*.log; rm -rf $$scratch; exit $$ended
 endif

@@ -15,6 +15,7 @@ from typer.testing import CliRunner, Result
 
 from benchmarks.rig import mock_server
 from bots.cli import app
+from bots.paths import data_root
 from tests.chromium import free_port
 from tests.fakes.faulty_discord import FaultyDiscord
 from tests.fakes.faulty_telegram import FaultyTelegram
@@ -27,6 +28,8 @@ _WORDS = {"text": "What are voices?", "question": "What are voices?", "raters": 
 """What commands need to be told; everything else that they need is a file, which is not there."""
 _MEASURING = ["eval calibrate", "eval specificity"]
 """They need nothing and take long."""
+_READING_ALL = ["kb coverage", "kb lint"]
+"""They look through a whole knowledge base; a small one does as well."""
 
 
 def commands(group: Any, *names: str) -> Iterator[tuple[str, list[Any]]]:
@@ -47,6 +50,8 @@ def given(name: str, folder: Path) -> list[str]:
     for one in ALL[name]:
         value = _WORDS.get(one.name, str(folder / "nothing there"))
         line += [value] if one.param_type_name == "argument" else [one.opts[0], value]
+    if name in _READING_ALL:
+        line += ["--kb", str(data_root() / "knowledge_base" / "sleep")]
     if name in _MEASURING:
         line += ["--config", str(folder / "nothing there")]
     return line
