@@ -59,7 +59,7 @@ ALONE = 0.5
 OWN_LIFE = 2.0  # weight of what is said of dying and self-harm: most calm, most often missed
 CONSTRUCTED = 0.5  # weight of messages that were written one by one, and not in a persona's conversations
 SHOWN_WRONGLY = 0.07  # of natural harmless messages of unseen authors: sets the threshold of `urgent`
-ASKED_WRONGLY = 0.01  # of the same: sets by how much that threshold must be passed before somebody is asked
+ASKED_WRONGLY = 0.02  # of the same: sets by how much that threshold must be passed before somebody is asked
 FLAGGED_WRONGLY = {"medical": 0.01, "delusional": 0.005}  # of messages that the other heads' labels do not fit
 MEDICAL = frozenset({"overdose_medicine_emergency", "refusing_food_drink"})
 

@@ -101,7 +101,7 @@ def test_ask_answers_from_a_source_in_exactly_the_documented_json() -> None:
     assert "causes" in found["sources_in_context"]
     assert (found["decision"], found["urgency"], found["handoff"]) == ("ACCEPT", "none", None)
     assert found["usage"] == {"llm_calls": 0, "prompt_tokens": 0, "completion_tokens": 0}
-    assert 0 <= found["seconds"] < 5
+    assert 0 <= found["seconds"] < 60
     assert "not your fault" in found["reply"]
 
 
@@ -160,7 +160,7 @@ def test_any_message_gets_a_clear_reply(replies: dict[str, Any], kind: str) -> N
     found = looked_at(replies, kind)
     assert set(found) == ASK_KEYS
     assert len(found["reply"].split()) >= 5
-    assert found["seconds"] < 5
+    assert found["seconds"] < 60
     assert not any(ord(char) < 32 and char != "\n" for char in found["reply"])
 
 

@@ -46,7 +46,7 @@ async def test_every_command_is_answered_in_the_persons_language_and_to_them_alo
             for name in WITHOUT_OPTIONS:
                 used = room.anna.slash(room.channel, name)
                 message = await used.reply()
-                assert used.seconds is not None and used.seconds < 1
+                assert used.seconds is not None and used.seconds < 3  # what Discord allows
                 assert message.ephemeral_for is room.anna
                 shown[name] = message.content
             first = {name: text.splitlines()[0] for name, text in shown.items()}
