@@ -313,7 +313,8 @@ class Application(Parts):
     @cached_property
     def urgency_classifier(self) -> UrgencyClassifier:
         """What raises a suspicion."""
-        return UrgencyClassifier.load(self.settings.config_folder / "urgency" / "classifier.bin", self.encoder)
+        path = self.settings.config_folder / "urgency" / "classifier.bin"
+        return UrgencyClassifier.load(path, self.encoder, self.kinds.tells_heavily)
 
     @cached_property
     def kinds(self) -> MessageKinds:

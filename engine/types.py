@@ -181,12 +181,13 @@ class LayerResult:
 
     `decides`: it has read the message in its conversation, so that its answer stands in place of another's suspicion.
     `another`: the person in danger is not the writer. `entry`: the id of that in the table of dangers that tells what to do.
-    `faint`: a suspicion with which contacts are shown, and nothing is asked.
+    `faint`: a suspicion with which contacts are shown, and nothing is asked, unless the message tells something `heavy`.
     """
 
     layer: str
     level: UrgencyLevel
     faint: bool = False
+    heavy: bool = False
     kind: Kind = Kind.UNCLEAR
     another: bool = False
     delusional_framing: bool = False
@@ -202,6 +203,7 @@ class Urgency:
 
     level: UrgencyLevel = UrgencyLevel.NONE
     faint: bool = False
+    heavy: bool = False
     kind: Kind = Kind.UNCLEAR
     another: bool = False
     delusional_framing: bool = False
@@ -222,6 +224,7 @@ class Urgency:
         return cls(
             level=UrgencyLevel.NONE if found is None else found.level,
             faint=found is not None and all(one.faint for one in counted if one.level is found.level),
+            heavy=any(one.heavy for one in counted),
             kind=next((one.kind for one in counted if one.level.order and one.kind is not Kind.UNCLEAR), Kind.UNCLEAR),
             another=any(one.another for one in counted),
             delusional_framing=any(one.delusional_framing for one in deciding or results),

@@ -109,6 +109,11 @@ class MessageKinds:
             heavy=sums[HEAVY] >= least,
         )
 
+    def tells_heavily(self, message: str, earlier: Sequence[Message] = ()) -> bool:
+        """Whether somebody tells something heavy, rather than asks."""
+        reading = self.of(message, earlier)
+        return reading.kind is MessageKind.TELLS and reading.heavy
+
 
 def word_sums(heads: LinearHeads, message: str, before: Sequence[str] = ()) -> dict[str, float]:
     """The sum of every head by words; `before`: what the person said just before (`said_before`)."""

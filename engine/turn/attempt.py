@@ -135,7 +135,7 @@ class Attempt:
             reminders=conversation.reminders if self.filter.plan.reminders else (),
             high_stakes=self.filter.high_stakes(text),
             delusional_framing=urgency.delusional_framing,
-            urgency=UrgencyLevel.NONE if urgency.faint else urgency.level,
+            urgency=UrgencyLevel.NONE if urgency.faint and not urgency.heavy else urgency.level,
             danger_told=conversation.danger.told is not None,
             may_request=settings.limits.source_requests > 0,
             section=asked.section,

@@ -8,8 +8,8 @@ in the middle of ordinary text is not averaged away.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 
@@ -42,27 +42,38 @@ def said_before(earlier: Sequence[Message]) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class UrgencyClassifier:
-    """A fast layer. Scores are compared with thresholds and then forgotten: nobody is graded."""
+    """A fast layer. Scores are compared with thresholds and then forgotten: nobody is graded.
+
+    `tells_heavily`: whether a message, read with the earlier turns, tells something heavy rather than asks. About one that does
+    somebody is asked, however faint a suspicion is: of 33 natural messages near the threshold 11 did, and among them were all
+    that told of danger.
+    """
 
     heads: LinearHeads
     encoder: TextEncoder
     name: str = "classifier"
+    tells_heavily: Callable[[str, Sequence[Message]], bool] = lambda message, earlier: False
 
     @classmethod
-    def load(cls, path: Path, encoder: TextEncoder) -> UrgencyClassifier:
+    def load(
+        cls, path: Path, encoder: TextEncoder, tells_heavily: Callable[[str, Sequence[Message]], bool] | None = None
+    ) -> UrgencyClassifier:
         """Read a weights file; raises ConfigurationError naming it if it is missing or broken."""
-        return cls(LinearHeads.load(path, DANGER_HEADS, trained_by="evaluation.urgency_training"), encoder)
+        made = cls(LinearHeads.load(path, DANGER_HEADS, trained_by="evaluation.urgency_training"), encoder)
+        return made if tells_heavily is None else replace(made, tells_heavily=tells_heavily)
 
     def assess_now(self, message: str, earlier: tuple[Message, ...] = ()) -> LayerResult:
         """`concern` where a message sounds like danger, read with what was said before it; never `urgent`."""
         scores = self.scores(message, earlier)
         found = {head.name: scores[head.name] >= head.threshold for head in self.heads.description.heads}
         surely = self.heads.description.heads[0].threshold + self.heads.description.surer
+        faint = found["urgent"] and scores["urgent"] < surely and not found["medical"]
         return LayerResult(
             layer=self.name,
             # What the head of bodies has learnt is urgent too, and it is sure before the other is.
             level=UrgencyLevel.CONCERN if found["urgent"] or found["medical"] else UrgencyLevel.NONE,
-            faint=found["urgent"] and scores["urgent"] < surely and not found["medical"],
+            faint=faint,
+            heavy=faint and self.tells_heavily(message, earlier),
             # Whoever believes to be poisoned or dead is not asked whether somebody took too much.
             kind=Kind.FEAR if found["delusional"] else Kind.MEDICAL if found["medical"] else Kind.UNCLEAR,
             delusional_framing=found["delusional"],

@@ -23,8 +23,8 @@ def help_due(danger: Danger, urgency: Urgency, *, denied: bool = False) -> Help:
     """What of help is shown with the reply to a message, after what was told and asked before.
 
     `denied`: the message begins with a no to the check question and goes on.
-    A faint suspicion gets the contacts below its answer, and nothing is asked. In the turn after a disclosure nothing is answered
-    as if it had not been said, unless a layer that reads the whole conversation has decided that it may be.
+    A faint suspicion gets the contacts below its answer; who tells something heavy is asked, once. In the turn after a disclosure
+    nothing is answered as if it had not been said, unless a layer that reads the whole conversation has decided that it may be.
     """
     if urgency.level is UrgencyLevel.URGENT:
         return Help.BRIEF if told_again(danger) else Help.REFERRAL
@@ -32,7 +32,10 @@ def help_due(danger: Danger, urgency: Urgency, *, denied: bool = False) -> Help:
         return Help.BRIEF
     recent = danger.asked is not None and danger.asked < ASK_AGAIN_AFTER
     if urgency.level is UrgencyLevel.CONCERN:
-        if urgency.faint or danger.declined is not None or (recent and (urgency.decided or denied)):
+        known = recent or danger.told is not None
+        if danger.declined is not None or (urgency.faint and (known or not urgency.heavy)):
+            return Help.LINE
+        if recent and (urgency.decided or denied):
             return Help.LINE
         if danger.told is not None and not urgency.decided and _lately(danger.shown):
             return Help.BRIEF

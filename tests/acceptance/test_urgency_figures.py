@@ -18,7 +18,8 @@ KEPT = sorted((DATA / "kept_back").glob("*.jsonl"))
 @pytest.fixture(scope="module")
 def natural() -> dict[str, Any]:
     engine = shipped_engine()
-    some = [one for path in KEPT for one in read_messages(path)][::2]  # all: `cafi eval urgency --messages FILE`
+    ten = [path for path in KEPT if path.stem not in {"90", "91"}]  # these two were in view when a threshold was set
+    some = [one for path in ten for one in read_messages(path)][::2]  # all: `cafi eval urgency --messages FILE`
     return asyncio.run(measure(some, engine.assess))
 
 

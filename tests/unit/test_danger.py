@@ -73,6 +73,13 @@ def test_a_faint_suspicion_shows_contacts_and_asks_nothing() -> None:
     assert help_due(after(Danger(), Help.LINE, faint, "words"), seen(CONCERN)) is Help.QUESTION
 
 
+def test_a_faint_suspicion_about_something_heavy_asks_once() -> None:
+    """Who tells something heavy is asked; while the question or a told danger is open, contacts alone are shown."""
+    heavy = Urgency.of([found(NONE), LayerResult(layer="classifier", level=CONCERN, faint=True, heavy=True)])
+    due = [help_due(one, heavy) for one in (Danger(), Danger(asked=0), Danger(told=3), Danger(declined=1))]
+    assert due == [Help.QUESTION, Help.LINE, Help.LINE, Help.LINE]
+
+
 def test_what_another_layer_says_is_not_faint() -> None:
     """Where the floor or a judge has found danger, the classifier's doubt counts for nothing."""
     doubt = LayerResult(layer="classifier", level=CONCERN, faint=True)

@@ -102,6 +102,7 @@ def test_nothing_but_the_finding_leaves_the_layer() -> None:
             layer="classifier",
             level=found.level,
             faint=found.faint,
+            heavy=found.heavy,
             kind=found.kind,
             delusional_framing=found.delusional_framing,
         )
