@@ -11,6 +11,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import yaml
+
 ROOT = Path(__file__).parents[1]
 HEAD = """# Every file in a sentence
 
@@ -79,7 +81,7 @@ def _said_by_data(path: Path) -> str:
     """The first sentence of what a file says of itself at its beginning, or its heading."""
     text = path.read_text(encoding="utf-8")
     if text.startswith("---\n"):  # a prompt
-        front = dict(line.split(": ", 1) for line in text.split("---\n")[1].splitlines() if ": " in line)
+        front = yaml.safe_load(text.split("---\n")[1])
         return _cell(f"{front['role']}; model: {front['tier']}" if "role" in front else "")
     said = (_COMMENT if path.suffix != ".md" else _HEADING).search(text)
     if said is None:

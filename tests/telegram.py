@@ -19,7 +19,7 @@ from bots.telegram import telegram
 from engine.models.scripted import ScriptedModel
 from rehearsal.telegram_world import Shown, TelegramPerson
 from tests.fakes.faulty_telegram import FaultyTelegram
-from tests.team import application, shipped_parts
+from tests.team import application
 
 BEGIN = "I understand, begin"
 CONTACTS = "Please call your emergency number now (112, 911, 999, 000 or 111,"
@@ -40,7 +40,6 @@ def chats_in(
     built = application(
         folder / "kb",
         model,
-        shipped_parts(),
         sessions=SessionSettings(
             secret_file=folder / "secret.json", inbox_key_file=folder / "inbox.key", **(sessions or {})
         ),

@@ -9,7 +9,7 @@ in the middle of ordinary text is not averaged away.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
@@ -40,27 +40,32 @@ def said_before(earlier: Sequence[Message]) -> tuple[str, ...]:
     return tuple([one.content for one in earlier if one.role is Role.USER][-EARLIER:])
 
 
+TellsHeavily = Callable[[str, Sequence[Message]], bool]
+"""Whether a message, read with the earlier turns, tells something heavy rather than asks."""
+
+
+def _never(message: str, earlier: Sequence[Message]) -> bool:
+    return False
+
+
 @dataclass(frozen=True)
 class UrgencyClassifier:
     """A fast layer. Scores are compared with thresholds and then forgotten: nobody is graded.
 
-    `tells_heavily`: whether a message, read with the earlier turns, tells something heavy rather than asks. About one that does
-    somebody is asked, however faint a suspicion is: of 33 natural messages near the threshold 11 did, and among them were all
-    that told of danger.
+    `tells_heavily`: about such a message somebody is asked, however faint a suspicion is: of 33 natural messages near the
+    threshold 11 were so, and among them were all that told of danger.
     """
 
     heads: LinearHeads
     encoder: TextEncoder
     name: str = "classifier"
-    tells_heavily: Callable[[str, Sequence[Message]], bool] = lambda message, earlier: False
+    tells_heavily: TellsHeavily = _never
 
     @classmethod
-    def load(
-        cls, path: Path, encoder: TextEncoder, tells_heavily: Callable[[str, Sequence[Message]], bool] | None = None
-    ) -> UrgencyClassifier:
+    def load(cls, path: Path, encoder: TextEncoder, tells_heavily: TellsHeavily = _never) -> UrgencyClassifier:
         """Read a weights file; raises ConfigurationError naming it if it is missing or broken."""
-        made = cls(LinearHeads.load(path, DANGER_HEADS, trained_by="evaluation.urgency_training"), encoder)
-        return made if tells_heavily is None else replace(made, tells_heavily=tells_heavily)
+        heads = LinearHeads.load(path, DANGER_HEADS, trained_by="evaluation.urgency_training")
+        return cls(heads, encoder, tells_heavily=tells_heavily)
 
     def assess_now(self, message: str, earlier: tuple[Message, ...] = ()) -> LayerResult:
         """`concern` where a message sounds like danger, read with what was said before it; never `urgent`."""

@@ -32,10 +32,8 @@ def help_due(danger: Danger, urgency: Urgency, *, denied: bool = False) -> Help:
         return Help.BRIEF
     recent = danger.asked is not None and danger.asked < ASK_AGAIN_AFTER
     if urgency.level is UrgencyLevel.CONCERN:
-        known = recent or danger.told is not None
-        if danger.declined is not None or (urgency.faint and (known or not urgency.heavy)):
-            return Help.LINE
-        if recent and (urgency.decided or denied):
+        quiet = urgency.faint and (recent or danger.told is not None or not urgency.heavy)
+        if quiet or danger.declined is not None or (recent and (urgency.decided or denied)):
             return Help.LINE
         if danger.told is not None and not urgency.decided and _lately(danger.shown):
             return Help.BRIEF

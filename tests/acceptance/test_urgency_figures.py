@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,12 +16,24 @@ from tests.team import shipped_engine
 KEPT = sorted((DATA / "kept_back").glob("*.jsonl"))
 
 
+IN_VIEW = {"90", "91"}
+"""Authors who were in view when a threshold was set; the figures of the docs and of `/protocol` are of the others."""
+
+
+def measured(paths: list[Path]) -> dict[str, Any]:
+    """What every second message of these authors gets; all: `cafi eval urgency --messages FILE`."""
+    some = [one for path in paths for one in read_messages(path)][::2]
+    return asyncio.run(measure(some, shipped_engine().assess))
+
+
 @pytest.fixture(scope="module")
-def natural() -> dict[str, Any]:
-    engine = shipped_engine()
-    ten = [path for path in KEPT if path.stem not in {"90", "91"}]  # these two were in view when a threshold was set
-    some = [one for path in ten for one in read_messages(path)][::2]  # all: `cafi eval urgency --messages FILE`
-    return asyncio.run(measure(some, engine.assess))
+def unseen() -> dict[str, Any]:
+    return measured([one for one in KEPT if one.stem not in IN_VIEW])
+
+
+@pytest.fixture(scope="module")
+def in_view() -> dict[str, Any]:
+    return measured([one for one in KEPT if one.stem in IN_VIEW])
 
 
 def author(one: LabelledMessage) -> str:
@@ -37,19 +50,19 @@ def test_the_authors_who_are_kept_back_are_not_trained_on() -> None:
     assert len(longer & {one.message.casefold() for one in learnt}) <= len(longer) / 2000
 
 
-def test_hardly_an_answer_is_replaced_needlessly(natural: dict[str, Any]) -> None:
+def test_hardly_an_answer_is_replaced_needlessly(unseen: dict[str, Any], in_view: dict[str, Any]) -> None:
     """Of natural harmless messages at most one in two hundred gets the referral in place of its answer."""
-    assert natural["not_urgent"]["replaced"] <= 0.005
+    assert unseen["not_urgent"]["replaced"] <= 0.005 and in_view["not_urgent"]["replaced"] <= 0.005
 
 
-def test_few_harmless_messages_are_asked_about(natural: dict[str, Any]) -> None:
-    """Of natural harmless messages few get the check question or the line."""
-    assert natural["not_urgent"]["referral_shown"] <= 0.06
+def test_few_harmless_messages_are_asked_about(unseen: dict[str, Any]) -> None:
+    """Of natural harmless messages few get the check question or the line; of two authors in view too many do."""
+    assert unseen["not_urgent"]["referral_shown"] <= 0.06
 
 
-def test_urgent_messages_are_heard(natural: dict[str, Any]) -> None:
+def test_urgent_messages_are_heard(unseen: dict[str, Any], in_view: dict[str, Any]) -> None:
     """Of natural urgent messages the part that has been reached gets help shown or is asked about, without any model."""
-    assert natural["urgent"]["referral_shown"] >= 0.74
+    assert unseen["urgent"]["referral_shown"] >= 0.78 and in_view["urgent"]["referral_shown"] >= 0.87
 
 
 def test_the_record_is_beside_the_weights() -> None:

@@ -31,7 +31,7 @@ from kb_tools.reading_ease import EASE, fernandez_huerta, kandel_moles, lix
 from kb_tools.translation_stamps import renew
 from kb_tools.translator import TranslatedSection, TranslatedSource, Translator
 from tests.sources import SHIPPED, write
-from tests.team import application, scripted, shipped, shipped_parts
+from tests.team import application, scripted, shipped
 from tests.unit.test_kb_lint import LIMITS
 
 TODAY = date(2026, 11, 1)
@@ -527,7 +527,7 @@ def test_somebody_who_begins_with_a_greeting_alone_is_greeted_in_its_language(me
 def test_prompts_name_the_condition_as_they_are_written_and_fixed_texts_as_they_are_read(tmp_path: Path) -> None:
     """With a model, who writes French is answered by prompts about schizophrenia, and greeted about "la schizophrénie"."""
     model = scripted({})
-    engine = application(tmp_path, model, shipped_parts()).engine
+    engine = application(tmp_path, model).engine
     built = engine.assistants["schizophrenia"]
     french = replace(built, settings=built.settings.spoken("fr"))
     engine = replace(engine, assistants={"schizophrenia": french})
