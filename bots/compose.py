@@ -35,6 +35,7 @@ from engine import (
     CafiError,
     ChatModel,
     ConfigurationError,
+    DangerKinds,
     Disclaimer,
     EmbeddedSources,
     Embedder,
@@ -53,11 +54,14 @@ from engine import (
     MessageKinds,
     ModelSettings,
     PassageRanking,
+    PersonInDanger,
     PhraseNeed,
     Price,
     QuotingAgent,
     Referrals,
     Reflections,
+    RemarkTones,
+    ResolutionClassifier,
     RuleBook,
     SearchCompleteness,
     SectionSearch,
@@ -314,7 +318,27 @@ class Application(Parts):
     def urgency_classifier(self) -> UrgencyClassifier:
         """What raises a suspicion."""
         path = self.settings.config_folder / "urgency" / "classifier.bin"
-        return UrgencyClassifier.load(path, self.encoder, self.kinds.tells_heavily)
+        return UrgencyClassifier.load(path, self.encoder, self.kinds.tells_heavily, self.danger_kinds.of)
+
+    @cached_property
+    def remark_tones(self) -> RemarkTones:
+        """What tells in what tone somebody tells something."""
+        return RemarkTones.load(self.settings.config_folder / "guide" / "tone", self.encoder)
+
+    @cached_property
+    def resolution(self) -> ResolutionClassifier:
+        """What tells that a danger is being dealt with."""
+        return ResolutionClassifier.load(self.settings.config_folder / "urgency" / "resolution", self.encoder)
+
+    @cached_property
+    def person_in_danger(self) -> PersonInDanger:
+        """What tells who is in danger."""
+        return PersonInDanger.load(self.settings.config_folder / "urgency" / "person", self.encoder)
+
+    @cached_property
+    def danger_kinds(self) -> DangerKinds:
+        """What tells what a danger is about."""
+        return DangerKinds.load(self.settings.config_folder / "urgency" / "kind", self.encoder)
 
     @cached_property
     def kinds(self) -> MessageKinds:
@@ -374,6 +398,8 @@ class Application(Parts):
                 budget=self.settings.budget,
                 prices=self.prices,
                 service=self.service,
+                resolution=self.resolution,
+                person=self.person_in_danger,
                 detector=LanguageDetector(greetings=self.service.greetings()),
             )
 
@@ -493,6 +519,7 @@ class Application(Parts):
             texts=self.guide_texts,
             stakes=self.stakes,
             encoder=self.encoder,
+            tones=self.remark_tones,
             elsewhere=self.elsewhere,
         )
 

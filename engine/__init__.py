@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from engine.agent.protocol import Agent, AgentTask
     from engine.agent.service import SERVICE, Service, ServiceAnswers
     from engine.agent.smalltalk import topic_list
+    from engine.agent.tone import RemarkTone, RemarkTones
     from engine.exceptions import (
         CafiError,
         ConfigurationError,
@@ -100,6 +101,7 @@ if TYPE_CHECKING:
     from engine.language.human_claims import HumanClaims
     from engine.language.letters import legible
     from engine.language.letters import words as head_words
+    from engine.language.meaning_heads import MeaningHeads, meanings
     from engine.language.ordinary import ordinary_words
     from engine.language.text import STOP_WORDS, clean, fold, grade, sentences, squash, stem, stems, words
     from engine.language.vectors import Floats
@@ -188,10 +190,11 @@ if TYPE_CHECKING:
     )
     from engine.urgency.classifier import BY_WORDS, UrgencyClassifier, said_before, word_scores
     from engine.urgency.classifier import EARLIER as URGENCY_EARLIER
-    from engine.urgency.danger import ASK_AGAIN_AFTER
     from engine.urgency.floor import Floor
+    from engine.urgency.kind import HEADS as DANGER_KINDS
+    from engine.urgency.kind import DangerKinds
     from engine.urgency.llm import URGENCY_GIVEN, LlmUrgency
-    from engine.urgency.person import about_another
+    from engine.urgency.person import PersonInDanger, about_another
     from engine.urgency.protocol import FastLayer, UrgencyLayer
     from engine.urgency.referral import (
         CountryContacts,
@@ -205,6 +208,8 @@ if TYPE_CHECKING:
         referral_faults,
         referral_warnings,
     )
+    from engine.urgency.resolution import BRIEF, ResolutionClassifier
+    from engine.urgency.resolution import HEAD as HEAD_OF_RESOLUTION
 else:
 
     def __getattr__(name: str) -> object:
@@ -226,17 +231,19 @@ def homes() -> dict[str, tuple[str, str]]:
 
 __all__ = [
     "AGENT_GIVEN",
-    "ASK_AGAIN_AFTER",
+    "BRIEF",
     "BY_WORDS",
     "COMPLETENESS_GIVEN",
     "DANGERS_FILE",
     "DANGER_HEADS",
+    "DANGER_KINDS",
     "DOUBTFUL",
     "ENCODER_BEFORE",
     "ENCODER_HEADS",
     "ENCODER_WINDOW",
     "FORMAT",
     "HEADS",
+    "HEAD_OF_RESOLUTION",
     "JUDGE_GIVEN",
     "KIND_HEADS",
     "MEDIA_LIST",
@@ -285,6 +292,7 @@ __all__ = [
     "Danger",
     "DangerAnswer",
     "DangerEntry",
+    "DangerKinds",
     "Dangers",
     "Decision",
     "Description",
@@ -338,6 +346,7 @@ __all__ = [
     "LlmRelevance",
     "LlmUrgency",
     "Manifest",
+    "MeaningHeads",
     "MediaEntry",
     "Medium",
     "Message",
@@ -356,6 +365,7 @@ __all__ = [
     "Outcome",
     "Passage",
     "PassageRanking",
+    "PersonInDanger",
     "PhraseNeed",
     "Price",
     "Prompt",
@@ -371,8 +381,11 @@ __all__ = [
     "Refiner",
     "Reflection",
     "Reflections",
+    "RemarkTone",
+    "RemarkTones",
     "Reminder",
     "Reply",
+    "ResolutionClassifier",
     "Retriever",
     "Review",
     "Role",
@@ -449,6 +462,7 @@ __all__ = [
     "line_of",
     "load_elsewhere",
     "load_referrals",
+    "meanings",
     "measured",
     "messages_from",
     "named_in_braces",

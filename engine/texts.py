@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from string import Formatter
+from typing import Annotated
 
 from pydantic import Field, model_validator
 
@@ -81,6 +82,7 @@ class Texts(Strict):
     cannot_know: str
     belief: str
     distress: str
+    asked: str
     origin: str
     no_origin: str
     wishes: dict[str, str]
@@ -107,11 +109,27 @@ class Texts(Strict):
         return read_yaml(path, cls, remedy="Check `texts` in the assistant.")
 
 
-class Remarks(Strict):
-    """Kind sentences to somebody who tells something: where it plainly weighs on them, and those that fit whatever was told."""
+Sentences = Annotated[tuple[str, ...], Field(min_length=1)]
 
-    heavy: tuple[str, ...] = Field(min_length=1)
-    plain: tuple[str, ...] = Field(min_length=1)
+
+class Remarks(Strict):
+    """Kind sentences to somebody who tells something: by its tone (`RemarkTone`), where that plainly leads; `heavy` where it
+    plainly weighs on them, `plain` whatever was told."""
+
+    heavy: Sentences
+    plain: Sentences
+    grief: Sentences
+    guilt: Sentences
+    fear: Sentences
+    weary: Sentences
+    lonely: Sentences
+    anger: Sentences
+    shame: Sentences
+    joy: Sentences
+    joke: Sentences
+    thanks: Sentences
+    hope: Sentences
+    distrust: Sentences
 
 
 class GuideTexts(Strict):
@@ -122,13 +140,15 @@ class GuideTexts(Strict):
     declined: str
     elsewhere: str
     remark_offer: str
+    remark_asked: str
     check_first: str
     own_language_only: str
     remarks: Remarks
 
     @model_validator(mode="after")
     def _can_be_filled(self) -> GuideTexts:
-        check_braces(self.model_dump(), {"unsure_about": frozenset({"title"}), "remark_offer": frozenset({"remark"})})
+        remark = dict.fromkeys(("remark_offer", "remark_asked"), frozenset({"remark"}))
+        check_braces(self.model_dump(), {"unsure_about": frozenset({"title"}), **remark})
         return self
 
     @classmethod

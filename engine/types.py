@@ -147,7 +147,8 @@ class Danger:
     """What was said and asked about danger, in turns since then (0: the last one); None is never, or long over.
 
     `told`: a danger was told, or suspected twice; it stays open until the person says that they are safe, or for ten turns.
-    `shown`: the whole referral was shown. `asked`: the check question was. `declined`: it was answered with no.
+    `shown`: the whole referral was shown. `asked`: the check question was. `declined`: it was answered with no. `faint`: a
+    suspicion was faint, and nothing was asked.
     `held`: the question that the referral stands in place of an answer to. `another`: somebody else is in danger.
     `entry`: of the table of dangers, which tells what to do.
     Nothing here grades anybody.
@@ -157,6 +158,7 @@ class Danger:
     shown: int | None = None
     asked: int | None = None
     declined: int | None = None
+    faint: int | None = None
     held: str = ""
     kind: Kind = Kind.UNCLEAR
     another: bool = False
@@ -181,11 +183,13 @@ class LayerResult:
 
     `decides`: it has read the message in its conversation, so that its answer stands in place of another's suspicion.
     `another`: the person in danger is not the writer. `entry`: the id of that in the table of dangers that tells what to do.
-    `faint`: a suspicion with which contacts are shown, and nothing is asked, unless the message tells something `heavy`.
+    `sure`: a suspicion so plain that nothing need be asked first. `faint`: one with which contacts are shown, and nothing is
+    asked, unless the message tells something `heavy`.
     """
 
     layer: str
     level: UrgencyLevel
+    sure: bool = False
     faint: bool = False
     heavy: bool = False
     kind: Kind = Kind.UNCLEAR
@@ -202,6 +206,7 @@ class Urgency:
     """What the layers found together. Never stored about a person, never shown as a grade."""
 
     level: UrgencyLevel = UrgencyLevel.NONE
+    sure: bool = False
     faint: bool = False
     heavy: bool = False
     kind: Kind = Kind.UNCLEAR
@@ -223,6 +228,7 @@ class Urgency:
         found = max(counted, key=lambda one: one.level.order, default=None)
         return cls(
             level=UrgencyLevel.NONE if found is None else found.level,
+            sure=any(one.sure for one in counted),
             faint=found is not None and all(one.faint for one in counted if one.level is found.level),
             heavy=any(one.heavy for one in counted),
             kind=next((one.kind for one in counted if one.level.order and one.kind is not Kind.UNCLEAR), Kind.UNCLEAR),

@@ -34,15 +34,16 @@ async def converse(
     progress: Callable[[], None] = lambda: None,
     *,
     parallel: int = 8,
+    live: Callable[[str, str], str] | None = None,
 ) -> dict[str, Any]:
-    """Run every conversation; counts first, then the transcripts."""
+    """Run every conversation; counts first, then the transcripts. `live`: what is true where they are held."""
     gate = asyncio.Semaphore(parallel)
 
     async def one(script: ScriptedConversation) -> list[Turn]:
         async with gate:
             conversation, turns = engine.start(), []
             for said in script.says:
-                turns.append(await engine.respond(conversation, said))
+                turns.append(await engine.respond(conversation, said, live=live))
                 conversation = turns[-1].conversation
                 progress()
             return turns

@@ -25,7 +25,6 @@ from scipy.optimize import minimize
 from scipy.sparse import csr_matrix
 
 from engine import (
-    ASK_AGAIN_AFTER,
     BY_WORDS,
     FORMAT,
     Description,
@@ -250,7 +249,7 @@ def lasting(
         if one.wanted["urgent"]:
             told.add(conversation)
         if one.wanted["urgent"] or conversation not in told:
-            asked = [score for score in row[-ASK_AGAIN_AFTER - 1 : -1] if score >= surely]
+            asked = [score for score in row[-2:-1] if score >= surely]
             found.append((one, scores | {"urgent": max([row[-1], *asked])}))
     return found
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, cast, get_args
 
@@ -161,18 +162,24 @@ def conversations(
     details: Details = False,
     as_json: Json = False,
 ) -> None:
-    """Hold whole conversations from a script and count what came of each turn; --details adds the transcripts.
+    """Hold whole conversations from a script, as in the terminal, and count what came of each turn; --details adds the
+    transcripts.
 
     Example: cafi eval conversations --script evaluation/data/conversations.jsonl --agents builtin --json
     """
+    from adapters.console_adapter.sitter import SITTER
+    from adapters.conversation.incoming import Incoming
+    from bots.terminal import terminal_chat
     from evaluation.scripted_conversations import converse, read_conversations
 
     async def run() -> dict[str, Any]:
         running = measured(config, kb, agents)
         async with running.closing:
-            rows = read_conversations(script)
+            rows, many = read_conversations(script), running.settings.parallel
+            chat, incoming = terminal_chat(running), Incoming(identity=SITTER)
+            live = partial(chat.pages.live, chat.start(incoming), incoming)
             with progress("turns", sum(len(row.says) for row in rows)) as advance:
-                return await converse(rows, running.engine, advance, parallel=running.settings.parallel)
+                return await converse(rows, running.engine, advance, parallel=many, live=live)
 
     with failing_calmly():
         result = asyncio.run(run())

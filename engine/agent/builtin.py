@@ -93,10 +93,12 @@ class QuotingAgent:
         wishes = frozenset(self.texts.wishes.values())  # a press on "Simpler" is no thread to go on from
         earlier = tuple(one for one in task.earlier if one.content not in wishes)
         understood = self.guide.understand(task.message, earlier, task.language)
-        asks = understood.reading.kind in {MessageKind.ASKS, MessageKind.SERVICE}
-        if task.urgency is not UrgencyLevel.NONE and (not asks or (understood.reading.heavy and not understood.sure)):
-            return Draft(reply=self.texts.distress, fixed=True)  # a passage would talk past somebody who tells
-        if understood.reading.kind is MessageKind.SERVICE:
+        reading = understood.reading
+        # Who says of the service what is no question ("that is what they would say") is not asked which question they mean.
+        asks = reading.kind is MessageKind.ASKS or (reading.kind is MessageKind.SERVICE and reading.question)
+        if task.urgency is not UrgencyLevel.NONE and (not asks or (reading.heavy and not understood.sure)):
+            return Draft(reply=self._asked_about(task, understood), fixed=True)  # a passage would talk past them
+        if asks and reading.kind is MessageKind.SERVICE:
             offers = self.guide.service.offers(task.message, task.language)
             if offers and self.guide.is_about_service(task.message, task.language):
                 return Draft(reply=self.guide.said(task.language).unsure, fixed=True, offers=offers)
@@ -111,9 +113,17 @@ class QuotingAgent:
                 return drafted
         return self._offer(task, understood)
 
+    def _asked_about(self, task: AgentTask, understood: Understood) -> str:
+        """What stands above the check question: after a faint suspicion an answer to how it was said, and why it is asked."""
+        if not task.faint:
+            return self.texts.asked
+        heavy = understood.reading.heavy
+        said = self.guide.remark(task.message, task.earlier, task.language, heavy=heavy)
+        return self.guide.said(task.language).remark_asked.format(remark=said)
+
     def _remark(self, task: AgentTask, understood: Understood) -> Draft:
         """One kind sentence, and what may be of use; never a quotation."""
-        said = self.guide.remark(task.earlier, task.language, heavy=understood.reading.heavy)
+        said = self.guide.remark(task.message, task.earlier, task.language, heavy=understood.reading.heavy)
         near = self._tells_of_something(task, understood)
         offers = self.guide.offers(understood.meant, task.language, most=FURTHER) if near else ()
         if offers:
@@ -133,7 +143,7 @@ class QuotingAgent:
         """The questions that may have been meant, or that nothing is near."""
         said, handoff = self.guide.said(task.language), self._handoff(task)
         offers = self.guide.offers(understood.meant, task.language) if not understood.away else ()
-        may_be = understood.reading.service and not understood.found.elsewhere
+        may_be = understood.reading.service and understood.reading.question and not understood.found.elsewhere
         if may_be and self.guide.is_about_service(task.message, task.language, MAY_BE_SERVICE):
             own = self.guide.service.offers(task.message, task.language, most=2)
             offers = (*offers[: OFFERED - len(own)], *own)
@@ -250,7 +260,7 @@ class QuotingAgent:
 
     def _decline(self, task: AgentTask) -> Draft:
         if task.urgency is not UrgencyLevel.NONE:  # "I have no text on that" would be cold
-            return Draft(reply=self.texts.distress, fixed=True)
+            return Draft(reply=self.texts.asked, fixed=True)
         other = self._handoff(task) or next((one.to for one in task.assistant.handoffs if one.when_declined), None)
         if other is not None:
             return Draft(reply=self.texts.decline_here, handoff=other, fixed=True)

@@ -13,6 +13,7 @@ from functools import cached_property
 from engine.agent.kinds import MessageKinds, MessageReading
 from engine.agent.passages import already_shown
 from engine.agent.service import Likeness, Service
+from engine.agent.tone import RemarkTone, RemarkTones
 from engine.knowledge.base import KnowledgeBase
 from engine.knowledge.section import Audience, Section
 from engine.knowledge.source import Source
@@ -83,6 +84,7 @@ class Guide:
     texts: Mapping[str, GuideTexts]
     stakes: Stakes
     encoder: TextEncoder | None = None
+    tones: RemarkTones | None = None
     elsewhere: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     _searches: dict[str, SectionSearch] = field(default_factory=dict, repr=False)
     _graves: dict[tuple[str, str], frozenset[str]] = field(default_factory=dict, repr=False)
@@ -129,16 +131,24 @@ class Guide:
             # Nobody reads what is said about patients to others, who writes of themselves.
             if not (own and Audience.SELF not in one.section.audience)
             and not _was_shown(one.source, one.section, shown)
-            and (one.share >= PLAINLY or self._grave_section(one.source, one.section) <= named)
+            and (one.share >= PLAINLY or self._may_be_meant(one.source, one.section, named))
         )
         return Understood(reading=self.kinds.of(message, earlier, language), found=found, hits=fresh)
 
-    def remark(self, earlier: Sequence[Message], language: str, *, heavy: bool) -> str:
-        """One kind sentence to somebody who tells something, that was not among the last ones."""
+    def remark(self, message: str, earlier: Sequence[Message], language: str, *, heavy: bool) -> str:
+        """One kind sentence to somebody who tells something, in its tone, that was not among the last ones."""
         remarks = self.said(language).remarks
-        sentences = remarks.heavy if heavy else remarks.plain
+        tone = None if self.tones is None else self.tones.of(message, earlier, heavy=heavy)
+        sentences: Sequence[str] = remarks.heavy if heavy else remarks.plain
+        if tone is not None and tone is not RemarkTone.PLAIN:
+            sentences = getattr(remarks, tone.value)
         shown = [one.content for one in earlier if one.role is Role.ASSISTANT][-len(sentences) + 1 :]
         return next((one for one in sentences if not any(one in said for said in shown)), sentences[0])
+
+    def _may_be_meant(self, source: Source, section: Section, named: frozenset[str]) -> bool:
+        """Whether a section may be offered on a mere chance; `named`: the grave subjects of the message."""
+        reserved = f"{source.id}/{section.id}" in self.knowledge.manifest.reserved
+        return not reserved and self._grave_section(source, section) <= named
 
     def _grave(self, text: str) -> frozenset[str]:
         return GRAVE.intersection(self.stakes.topics(text))

@@ -59,11 +59,13 @@ class MessageKind(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MessageReading:
-    """What a message does. `service`: it may as well be about the service. `heavy`: what it tells plainly weighs."""
+    """What a message does. `service`: it may as well be about the service. `heavy`: what it tells plainly weighs. `question`: a
+    sentence of it has the form of one."""
 
     kind: MessageKind
     service: bool
     heavy: bool
+    question: bool = False
 
 
 @dataclass(frozen=True)
@@ -98,7 +100,8 @@ class MessageKinds:
         sums = self.sums(message, earlier)
         own = sums[MessageKind.SERVICE.value]
         other = max((one for one in MessageKind if one is not MessageKind.SERVICE), key=lambda one: sums[one.value])
-        if any(asks(one, language) for one in sentences(message[:_LENGTH])):
+        question = any(asks(one, language) for one in sentences(message[:_LENGTH]))
+        if question:
             # Of 361 natural English messages with such a sentence 325 asked for information, 21 about the service.
             other = MessageKind.ASKS
         ahead = own - sums[other.value]
@@ -107,6 +110,7 @@ class MessageKinds:
             kind=MessageKind.SERVICE if ahead >= AHEAD else other,
             service=ahead >= MAY_BE,
             heavy=sums[HEAVY] >= least,
+            question=question,
         )
 
     def tells_heavily(self, message: str, earlier: Sequence[Message] = ()) -> bool:

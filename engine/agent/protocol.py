@@ -19,7 +19,7 @@ class AgentTask:
     `sources` are in context, best first; `suggested` is what the search found for this message,
     `requested` what the agent itself asked for.
     `objection` is why the last draft was sent back, `may_request` whether more sources can still be asked for.
-    `danger_told`: somebody's danger was told in one of the last turns.
+    `faint`: what there is of urgency is a faint suspicion. `danger_told`: somebody's danger was told in one of the last turns.
     `missing`: questions that the last draft left unanswered. `section`: the source and section that the person has tapped.
     `language`: that of the message.
     """
@@ -35,6 +35,7 @@ class AgentTask:
     high_stakes: bool = False
     delusional_framing: bool = False
     urgency: UrgencyLevel = UrgencyLevel.NONE
+    faint: bool = False
     danger_told: bool = False
     objection: str | None = None
     may_request: bool = True

@@ -261,14 +261,16 @@ class Service:
         if named and len(spelt(message)) <= SHORT:
             return named
         subject, chance = self._chance(message, earlier, language, rival)
-        if chance >= (SOCIAL_SURE if subject in SOCIAL else SURE):
+        social = subject if subject in SOCIAL and chance >= SOCIAL_SURE else ""
+        if chance >= SURE and not social:
             return subject
         if self._kind(PERSON, message, earlier) < LEAST_KIND:
-            return ""
+            return social
         parts = [one for one in sentences(message) if len(words(one)) > 1][:PARTS]
         found = [self._chance(one, earlier, language, rival) for one in parts]
         asked = [one for one in found if one[0] not in SOCIAL and one[1] >= SURE]
-        return max(asked, key=lambda one: one[1])[0] if asked else ""
+        # "Good evening. Do you remember me?" is more than a greeting.
+        return max(asked, key=lambda one: one[1])[0] if asked else social
 
     def fixed(self, subject: str, message: str) -> bool:
         """Whether a subject is told in the file's words with a language model, too; "you are only a computer" is no question."""

@@ -46,7 +46,8 @@ class Manifest(BaseModel):
     """What the folder says of itself; `notice` is shown to users beside the sources; `in_languages` for editions, by code.
 
     `draft`: made by a program and not gone over yet, so that `cafi kb lint` warns of its prose instead of failing it.
-    `categories`: what people browse by; none where the titles are few enough to be listed.
+    `categories`: what people browse by; none where the titles are few enough to be listed. `reserved`: sections, as
+    `source/section`, whose question would sting below words that do not plainly ask for it.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -60,6 +61,7 @@ class Manifest(BaseModel):
     licence: str = ""
     draft: bool = False
     categories: tuple[Category, ...] = ()
+    reserved: tuple[str, ...] = ()
     in_languages: Mapping[str, SpokenManifest] = Field(default_factory=dict)
 
 

@@ -43,6 +43,7 @@ class UsualFor(StrEnum):
     DYING_OF_ANOTHER = "dying_of_another"
     VOICES = "voices"
     VOICES_OF_ANOTHER = "voices_of_another"
+    OTHERS = "others"
 
 
 class DangerEntry(BaseModel):
@@ -162,7 +163,8 @@ class Dangers:
 
     def usual(self, kind: Kind, *, another: bool) -> str:
         """The id of the entry that is told where no more is known than the kind of danger; empty for none."""
-        wanted = f"{kind}_of_another" if another else f"{kind}"
+        # Where somebody may be hurt by another, the steps are the same for whoever writes.
+        wanted = f"{kind}_of_another" if another and kind is not Kind.OTHERS else f"{kind}"
         return next((name for name, one in self.entries.items() if one.entry.usual_for == wanted), "")
 
     def first_aid(self, name: str) -> FirstAid | None:

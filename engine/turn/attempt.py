@@ -18,7 +18,8 @@ from engine.turn.checks import cleaned
 from engine.turn.conversation import follow_up, recent, window
 from engine.turn.filter import Filter, Filtered
 from engine.turn.team import Assistant, Team
-from engine.types import Conversation, Draft, Outcome, Urgency, UrgencyLevel, Wish
+from engine.types import Conversation, Draft, Help, Outcome, Urgency, UrgencyLevel, Wish
+from engine.urgency.danger import help_due
 
 CUT_OFF = "The last answer was cut off or not in the form asked for. Write a shorter one, in the exact form."
 INCOMPLETE = "It left out part of what was asked; answer that too, or say that the sources do not. Left out: "
@@ -135,12 +136,22 @@ class Attempt:
             reminders=conversation.reminders if self.filter.plan.reminders else (),
             high_stakes=self.filter.high_stakes(text),
             delusional_framing=urgency.delusional_framing,
-            urgency=UrgencyLevel.NONE if urgency.faint and not urgency.heavy else urgency.level,
+            urgency=self._weight(conversation, urgency),
+            faint=urgency.faint,
             danger_told=conversation.danger.told is not None,
             may_request=settings.limits.source_requests > 0,
             section=asked.section,
             language=asked.language,
         )
+
+    def _weight(self, conversation: Conversation, urgency: Urgency) -> UrgencyLevel:
+        """How far the agent is told of danger: where contacts alone are shown below, the usual answer stands above them."""
+        line = (
+            help_due(conversation.danger, urgency) is Help.LINE
+            if self.team.built_in
+            else urgency.faint and not urgency.heavy
+        )
+        return UrgencyLevel.NONE if line else urgency.level
 
     async def _found(self, conversation: Conversation, text: str) -> tuple[Hit, ...]:
         """The candidates of a search: the configured number, one more when the message asks several things.

@@ -54,17 +54,22 @@ from engine.types import (
     Wish,
 )
 from engine.urgency.danger import after, answered, answers_open, denied_in_passing, help_due, told_again
-from engine.urgency.person import about_another
+from engine.urgency.person import PersonInDanger, about_another
 from engine.urgency.protocol import FastLayer, UrgencyLayer
 from engine.urgency.referral import Referral, Referrals
+from engine.urgency.resolution import ResolutionClassifier
+
+FRESH = (0, 1, 2)
+"""Turns since danger was told in which nobody who goes on telling is asked which question they mean."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Engine:
     """Answers messages. `fast_layers` read every message before anything else runs.
 
-    `service`: what is answered of the service itself, None
-    for nothing. `plan`: the whole filter; only measurements of the filter run with less.
+    `service`: what is answered of the service itself, None for nothing. `resolution`: what tells that a danger is being dealt
+    with, None where nothing does. `person`: what tells who is in danger, None for words alone.
+    `plan`: the whole filter; only measurements of the filter run with less.
     """
 
     assistants: Mapping[str, Assistant]
@@ -76,6 +81,8 @@ class Engine:
     prices: Mapping[str, Price] | None = None
     plan: FilterPlan = WHOLE
     service: Service | None = None
+    resolution: ResolutionClassifier | None = None
+    person: PersonInDanger | None = None
     detector: LanguageDetector = field(default_factory=LanguageDetector)
 
     def start(self, assistant: str | None = None) -> Conversation:
@@ -95,7 +102,10 @@ class Engine:
         with one_turn():
             text = clean(message).text
             found = Urgency.of(layer.assess_now(text, conversation.messages) for layer in self.fast_layers)
-            return replace(found, another=about_another(text)) if found.level.order else found
+            return replace(found, another=self._another(text, conversation.messages)) if found.level.order else found
+
+    def _another(self, text: str, earlier: Sequence[Message]) -> bool:
+        return about_another(text) if self.person is None else self.person.another(text, earlier)
 
     async def assess(
         self, message: str, earlier: tuple[Message, ...] = (), layers: Collection[str] | None = None
@@ -116,24 +126,30 @@ class Engine:
         ]
         found = await asyncio.gather(*(layer.assess(text, earlier, ledger) for layer in slow))
         urgency = Urgency.of((*(layer.assess_now(text, earlier) for layer in counted), *found))
-        return urgency, self._due(danger, text, urgency)[1]
+        return urgency, self._due(danger, text, urgency, earlier)[1]
 
     def _denied(self, danger: Danger, text: str) -> bool:
         """Whether a message begins with a no to the check question that was asked just before."""
         return danger.asked == 0 and self.referrals.denies(text)
 
-    def _due(self, danger: Danger, text: str, urgency: Urgency) -> tuple[Danger, Help]:
+    def _resolved(self, danger: Danger, text: str, earlier: Sequence[Message]) -> bool:
+        """Whether a message says that the danger that was told or asked about before it is being dealt with."""
+        is_open = danger.told is not None or danger.asked is not None
+        return is_open and self.resolution is not None and self.resolution.resolved(text, earlier)
+
+    def _due(self, danger: Danger, text: str, urgency: Urgency, earlier: Sequence[Message]) -> tuple[Danger, Help]:
         """What of help a message gets, and what was remembered before it with a no in its first words."""
         denied = self._denied(danger, text)
         before = denied_in_passing(danger, urgency) if denied else danger
-        return before, help_due(before, urgency, denied=denied)
+        resolved = self._resolved(before, text, earlier)
+        return before, help_due(before, urgency, denied=denied, resolved=resolved)
 
     def _danger_after(self, earlier: Sequence[Message], layers: Sequence[FastLayer]) -> Danger:
         danger = Danger()
         for number, one in enumerate(earlier):
             if one.role is Role.USER:
                 found = Urgency.of(layer.assess_now(one.content, tuple(earlier[:number])) for layer in layers)
-                danger, due = self._due(danger, one.content, found)
+                danger, due = self._due(danger, one.content, found, earlier[:number])
                 danger = after(danger, due, found, one.content)
         return danger
 
@@ -232,12 +248,16 @@ class Engine:
             waits=told_again(conversation.danger),
         )
         due = _kept(conversation)
+        resolved = reads and not urgency.decided and self._resolved(conversation.danger, text, conversation.messages)
         if reads or said_safe:
-            due = Help.LINE if said_safe else help_due(conversation.danger, urgency, denied=denied)
+            due = Help.LINE if said_safe else help_due(conversation.danger, urgency, denied=denied, resolved=resolved)
         if answer is not None and due is Help.BRIEF and urgency.decided and _reacts(answer):
             return self._accompanied(conversation, assistant, text, answer, urgency, referral, ledger)
         if answer is None or due.replaces:
             return self._referred(conversation, assistant, text, urgency, referral, ledger)
+        fresh = resolved or (due is Help.LINE and conversation.danger.told in FRESH and not urgency.decided)
+        if fresh and reads and told is None and answer.team.built_in and not _quotes(answer):
+            return self._acknowledged(conversation, assistant, text, urgency, referral)
         withheld = due is Help.QUESTION and _only_offers(answer)
         if due is Help.QUESTION:
             first = assistant.guide.said(language).check_first if withheld else ""
@@ -254,6 +274,14 @@ class Engine:
         offers = () if due is Help.QUESTION else turn.offers
         turn = replace(turn, conversation=conversation, help=due, offers=offers)
         return replace(turn, declined=declined, language=asked.language)
+
+    def _acknowledged(
+        self, conversation: Conversation, assistant: Assistant, text: str, urgency: Urgency, referral: Referral
+    ) -> Turn:
+        """What is said to somebody who goes on telling while a danger is open: it stays so, with the contacts in view."""
+        turn = self._fixed(conversation, assistant, text, referral.noted(), urgency)
+        danger = after(conversation.danger, Help.LINE, urgency, "")
+        return replace(turn, help=Help.LINE, conversation=replace(turn.conversation, danger=danger))
 
     def _about_service(
         self,
@@ -641,6 +669,12 @@ def _asks(before: Conversation, assistant: Assistant, asked: TurnRequest, answer
     return kind_words and _is_asking(before, assistant, asked)
 
 
+def _quotes(answer: Answer) -> bool:
+    """Whether an answer tells something, and is no fixed sentence with questions to tap at most."""
+    draft = answer.filtered.draft
+    return draft is not None and not (draft.fixed and not draft.citations and not draft.service)
+
+
 def _is_asking(before: Conversation, assistant: Assistant, asked: TurnRequest) -> bool:
     return assistant.guide.kinds.of(asked.text, before.messages, asked.language).kind is MessageKind.ASKS
 
@@ -649,14 +683,15 @@ def _first_aid(assistant: Assistant, urgency: Urgency, referral: Referral) -> Fi
     """What the table of dangers tells to do, in the referral's language; None where nothing fits.
 
     That is the entry which the judge has named, or the usual one of the kind of danger. Its words to helpers may name an
-    illness, which somebody who takes their fear for the truth need not read now; nor do they fit where a judge named none.
+    illness, which somebody who takes their fear for the truth need not read now; nor do they fit where a judge named none, or the
+    kind was worked out from a suspicion.
     """
     knowledge = assistant.knowledge.edition(referral.language)
     if knowledge.language != referral.language:
         return None
     usual = knowledge.dangers.usual(urgency.kind, another=urgency.another)
     aid = knowledge.dangers.first_aid(urgency.entry or usual)
-    silent = urgency.delusional_framing or (urgency.decided and not urgency.entry)
+    silent = urgency.delusional_framing or ((urgency.decided or urgency.sure) and not urgency.entry)
     return replace(aid, say="") if aid is not None and silent else aid
 
 
@@ -710,4 +745,4 @@ def _help_below(due: Help, urgency: Urgency, referral: Referral, *, said_safe: b
     """What of help belongs below an answer."""
     if due is Help.LINE:
         return (referral.safe_noted() if said_safe else referral.concern(),)
-    return (referral.check(urgency.kind),) if due is Help.QUESTION else ()
+    return (referral.check(urgency.kind, faint=urgency.faint),) if due is Help.QUESTION else ()

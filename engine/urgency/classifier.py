@@ -1,4 +1,4 @@
-"""The classifier: linear heads over words, parts of words and ideas, beside what the encoder says; a suspicion, never a decision.
+"""The classifier: linear heads over words, parts of words and ideas, beside what the encoder says; a suspicion, faint or sure.
 
 Both know only what they have learnt from labelled messages (`python -m evaluation.urgency_training`, `config/encoder/README.md`):
 one which words tell of danger, the other what a sentence means. A message is read as a whole, with what the person wrote just
@@ -8,7 +8,7 @@ in the middle of ordinary text is not averaged away.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -23,6 +23,12 @@ EARLIER = 2
 """So many of the person's messages before this one are read with it; no other fast layer reads any."""
 BY_WORDS = 0.6
 """What a sum by words counts beside one of the encoder."""
+SURE = 4.5
+"""From this sum on nobody need be asked first: of 2,407 natural harmless messages of eight authors that nothing has learnt from,
+said before any danger, six reach it, and of 514 urgent ones two in five (`docs/urgency.md`)."""
+HEAVILY = 0.4
+"""By so much a suspicion must pass its threshold before somebody is asked because of what they tell: of 12 natural messages
+below it that told something heavy none was urgent, above it 7 of 24."""
 _LENGTH = 4000  # characters of a message that are read
 _SENTENCES = 40  # that are read one by one
 
@@ -44,8 +50,16 @@ TellsHeavily = Callable[[str, Sequence[Message]], bool]
 """Whether a message, read with the earlier turns, tells something heavy rather than asks."""
 
 
+KindOf = Callable[[str, Sequence[Message]], Kind]
+"""What a danger is about."""
+
+
 def _never(message: str, earlier: Sequence[Message]) -> bool:
     return False
+
+
+def _unclear(message: str, earlier: Sequence[Message]) -> Kind:
+    return Kind.UNCLEAR
 
 
 @dataclass(frozen=True)
@@ -53,36 +67,49 @@ class UrgencyClassifier:
     """A fast layer. Scores are compared with thresholds and then forgotten: nobody is graded.
 
     `tells_heavily`: about such a message somebody is asked, however faint a suspicion is: of 33 natural messages near the
-    threshold 11 were so, and among them were all that told of danger.
+    threshold 11 were so, and among them were all that told of danger. `kind_of`: asked where a suspicion is more than faint.
     """
 
     heads: LinearHeads
     encoder: TextEncoder
     name: str = "classifier"
     tells_heavily: TellsHeavily = _never
+    kind_of: KindOf = _unclear
 
     @classmethod
-    def load(cls, path: Path, encoder: TextEncoder, tells_heavily: TellsHeavily = _never) -> UrgencyClassifier:
+    def load(
+        cls, path: Path, encoder: TextEncoder, tells_heavily: TellsHeavily = _never, kind_of: KindOf = _unclear
+    ) -> UrgencyClassifier:
         """Read a weights file; raises ConfigurationError naming it if it is missing or broken."""
         heads = LinearHeads.load(path, DANGER_HEADS, trained_by="evaluation.urgency_training")
-        return cls(heads, encoder, tells_heavily=tells_heavily)
+        return cls(heads, encoder, tells_heavily=tells_heavily, kind_of=kind_of)
 
     def assess_now(self, message: str, earlier: tuple[Message, ...] = ()) -> LayerResult:
         """`concern` where a message sounds like danger, read with what was said before it; never `urgent`."""
         scores = self.scores(message, earlier)
         found = {head.name: scores[head.name] >= head.threshold for head in self.heads.description.heads}
+        weighs = self.heads.description.heads[0].threshold + HEAVILY
         surely = self.heads.description.heads[0].threshold + self.heads.description.surer
+        # A belief told as a fact sounds like danger; who tells one is asked, not told to call, unless a body is in danger.
+        sure = scores["urgent"] >= SURE and (found["medical"] or not found["delusional"])
         faint = found["urgent"] and scores["urgent"] < surely and not found["medical"]
         return LayerResult(
             layer=self.name,
             # What the head of bodies has learnt is urgent too, and it is sure before the other is.
             level=UrgencyLevel.CONCERN if found["urgent"] or found["medical"] else UrgencyLevel.NONE,
+            sure=sure,
             faint=faint,
-            heavy=faint and self.tells_heavily(message, earlier),
-            # Whoever believes to be poisoned or dead is not asked whether somebody took too much.
-            kind=Kind.FEAR if found["delusional"] else Kind.MEDICAL if found["medical"] else Kind.UNCLEAR,
+            heavy=faint and scores["urgent"] >= weighs and self.tells_heavily(message, earlier),
+            kind=self._kind(message, earlier, found, plain=found["urgent"] and not faint),
             delusional_framing=found["delusional"],
         )
+
+    def _kind(self, message: str, earlier: Sequence[Message], found: Mapping[str, bool], *, plain: bool) -> Kind:
+        # Whoever believes to be poisoned or dead is not asked whether somebody took too much.
+        if found["delusional"]:
+            return Kind.FEAR
+        said = self.kind_of(message, earlier) if plain else Kind.UNCLEAR
+        return Kind.MEDICAL if found["medical"] and said is Kind.UNCLEAR else said
 
     def scores(self, message: str, earlier: tuple[Message, ...] = ()) -> dict[str, float]:
         """The sum of each head, by words and by the encoder. No grade of a person."""

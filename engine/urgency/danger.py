@@ -1,8 +1,9 @@
 """What is shown when danger may be there, and what of it is remembered: sure of it, or it asks.
 
-Only a layer that is sure puts the referral in place of an answer at once. A suspicion gets the answer and one calm question;
-where that is passed over and the next words are suspicious again, the referral says what to do. What has been told stays
-told for ten turns. Nobody is graded (NICE NG225, 2022), and nothing here is counted.
+Only a layer that is sure puts the referral in place of an answer at once; the classifier's word, however sure, waits for a
+judge where there is one. A suspicion gets the answer and one calm question; where that is passed over and the next words are
+suspicious again, the referral says what to do. What has been told stays told for ten turns. Nobody is graded (NICE NG225,
+2022), and nothing here is counted.
 """
 
 from __future__ import annotations
@@ -16,29 +17,40 @@ OPEN_TURNS = 10
 REPEAT_WITHIN = 4
 """Turns within which the whole referral is repeated as one line, as long as danger is told again and again."""
 ASK_AGAIN_AFTER = 3
-"""Turns after which a check question that was not answered may be asked again; until then the contacts stay in view."""
+"""Turns after which a check question that was not answered may be asked again; in the first the contacts stay in view."""
+AGAIN_WITHIN = 3
+"""Turns within which a second faint suspicion is asked about, as one alone is not."""
 
 
-def help_due(danger: Danger, urgency: Urgency, *, denied: bool = False) -> Help:
+def help_due(danger: Danger, urgency: Urgency, *, denied: bool = False, resolved: bool = False) -> Help:
     """What of help is shown with the reply to a message, after what was told and asked before.
 
-    `denied`: the message begins with a no to the check question and goes on.
-    A faint suspicion gets the contacts below its answer; who tells something heavy is asked, once. In the turn after a disclosure
-    nothing is answered as if it had not been said, unless a layer that reads the whole conversation has decided that it may be.
+    `denied`: the message begins with a no to the check question and goes on. `resolved`: it says that the danger that was told
+    is being dealt with; what it says may then be answered.
+    A faint suspicion gets the contacts below its answer; a second one soon after, or who tells something heavy, is asked about,
+    once. A sure one gets the referral; after a no, the question. In the turn after a disclosure nothing is answered as if it
+    had not been said, unless a layer that reads the whole conversation has decided that it may be.
     """
     if urgency.level is UrgencyLevel.URGENT:
         return Help.BRIEF if told_again(danger) else Help.REFERRAL
+    if resolved and not urgency.decided:
+        return Help.LINE
     if danger.told == 0 and not urgency.decided:
         return Help.BRIEF
     recent = danger.asked is not None and danger.asked < ASK_AGAIN_AFTER
     if urgency.level is UrgencyLevel.CONCERN:
-        quiet = urgency.faint and (recent or danger.told is not None or not urgency.heavy)
+        if urgency.sure and not denied:
+            if danger.declined is not None:
+                return Help.QUESTION
+            return Help.BRIEF if _lately(danger.shown) else Help.REFERRAL
+        again = danger.faint is not None and danger.faint < AGAIN_WITHIN
+        quiet = urgency.faint and (recent or danger.told is not None or not (urgency.heavy or again))
         if quiet or danger.declined is not None or (recent and (urgency.decided or denied)):
             return Help.LINE
         if danger.told is not None and not urgency.decided and _lately(danger.shown):
             return Help.BRIEF
         return Help.REFERRAL if recent else Help.QUESTION
-    unanswered = recent and not urgency.decided
+    unanswered = danger.asked == 0 and not urgency.decided
     return Help.LINE if danger.told is not None or unanswered else Help.NONE
 
 
@@ -58,6 +70,7 @@ def after(danger: Danger, shown: Help, urgency: Urgency, message: str) -> Danger
         shown=_older(danger.shown),
         asked=_older(danger.asked),
         declined=_older(danger.declined),
+        faint=0 if urgency.faint and shown is Help.LINE else _older(danger.faint),
         kind=danger.kind,
         another=danger.another,
         entry=danger.entry,
@@ -77,7 +90,7 @@ def after(danger: Danger, shown: Help, urgency: Urgency, message: str) -> Danger
             entry=urgency.entry or danger.entry,
         )
     if shown is Help.QUESTION:
-        return replace(older, asked=0, held=message, kind=urgency.kind, entry=urgency.entry)
+        return replace(older, asked=0, faint=None, held=message, kind=urgency.kind, entry=urgency.entry)
     return older
 
 
@@ -112,7 +125,7 @@ def answers_open(danger: Danger) -> tuple[DangerAnswer, ...]:
 
 def _asks(message: str, urgency: Urgency) -> bool:
     """Whether a message that was not answered may be a question; what the explicit words of danger are in is one by its mark."""
-    explicit = urgency.level is UrgencyLevel.URGENT and not urgency.decided
+    explicit = (urgency.sure or urgency.level is UrgencyLevel.URGENT) and not urgency.decided
     return not explicit or "?" in message
 
 

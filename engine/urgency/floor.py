@@ -1,7 +1,7 @@
-"""The floor: explicit words of present danger, few enough to be read aloud; it alone may replace an answer at once.
+"""The floor: explicit words of present danger, few enough to be read aloud; it alone may replace an answer before any judge.
 
 A phrase is words in a row; `word*` stands for every word that begins so, `...` for up to three words. Everything that
-is not plain enough for a list is left to the classifier, which only asks, and to the urgency judge, which decides.
+is not plain enough for a list is left to the classifier, which mostly asks, and to the urgency judge, which decides.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ _PUT_IN: Mapping[str, frozenset[str]] = {
     "first_person": frozenset({"call", "opening"}),
     "third_person": frozenset({"call", "opening"}),
     "today": frozenset({"emergency"}),
-    **dict.fromkeys(("repeat", "near", "concern", "declined", "safe_noted"), frozenset({"contacts"})),
+    **dict.fromkeys(("repeat", "near", "concern", "declined", "safe_noted", "noted"), frozenset({"contacts"})),
     "line": frozenset({"title", "reach"}),
     "send": frozenset({"word"}),
 }
@@ -136,11 +136,12 @@ class ReferralTexts(Strict):
     """The fixed sentences about danger in one language; what braces name is put in. None says that a danger is there.
 
     `openings` take up what was told (`opening_about` where somebody else is in danger), `checks` are the check question,
-    both by kind; `safe_question` is asked with the line (`repeat`, and `near` below a reply to what was said); `answers`:
-    few words that answer the question or say that the person is safe; `denials`: how a message begins that says no to the
-    question and goes on; `declined`: said after a no. `call` and `call_about`
-    say whom to call, for oneself and about somebody else, `today` that a body needs help within the day; `own` says it for
-    one country. `matters` leads to what to do, where that is known, and `after_aid` or `after_aid_about` follows it.
+    both by kind, `check_faint` that after a faint suspicion; `safe_question` is asked with the line (`repeat`, and `near`
+    below a reply to what was said); `answers`: few words that answer the question or say that the person is safe; `noted`:
+    said to who tells that a danger is being dealt with; `denials`: how a message begins that says no to the question and
+    goes on; `declined`: said after a no. `call` and `call_about` say whom to call, for oneself and about somebody else,
+    `today` that a body needs help within the day; `own` says it for one country. `matters` leads to what to do, where that
+    is known, and `after_aid` or `after_aid_about` follows it.
     `hours`, `phrases`, `languages` and `countries` are what the countries' files say, in this language; what is not in them
     stays as it is there.
     """
@@ -161,8 +162,10 @@ class ReferralTexts(Strict):
     near: str
     concern: str
     checks: dict[Kind, str]
+    check_faint: str
     declined: str
     safe_noted: str
+    noted: str
     buttons: Buttons
     answers: dict[DangerAnswer, tuple[str, ...]]
     denials: tuple[str, ...] = ()
@@ -296,8 +299,10 @@ class Referral:
         """One line below an answer."""
         return self.texts.concern.format(contacts=self.brief())
 
-    def check(self, kind: Kind = Kind.UNCLEAR) -> str:
-        """The check question: one calm, direct sentence."""
+    def check(self, kind: Kind = Kind.UNCLEAR, *, faint: bool = False) -> str:
+        """The check question: one calm sentence, direct where a suspicion is more than faint."""
+        if faint:
+            return self.texts.check_faint
         return self.texts.checks.get(kind, self.texts.checks[Kind.UNCLEAR])
 
     def declined(self) -> str:
@@ -307,6 +312,10 @@ class Referral:
     def safe_noted(self) -> str:
         """One line after somebody has said that they are safe: the contacts stay in view."""
         return self.texts.safe_noted.format(contacts=self.brief())
+
+    def noted(self) -> str:
+        """What is said to somebody who tells that a danger is being dealt with."""
+        return self.texts.noted.format(contacts=self.brief())
 
     def emergency(self) -> str:
         """Whom to call in an emergency, inside a sentence."""

@@ -155,7 +155,8 @@ async def test_the_referral_is_the_first_message_after_consent(tmp_path: Path) -
         reply, where = await pressed(fake, anna, welcome, BEGIN, replies=2)
         await quiet(fake, bot)
         assert (
-            reply.text.startswith("Thank you for telling me. This deserves a better answer") and SAFE in reply.buttons
+            reply.text.startswith("Thank you for telling me. Please talk to people about it now")
+            and SAFE in reply.buttons
         )
         assert "112, 911, 999, 000 or 111" in reply.text
         assert where.text.startswith("Which country are you in?") and len(fake.replies(anna)) == 4

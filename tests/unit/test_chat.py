@@ -24,7 +24,7 @@ from engine.exceptions import ModelUnavailable
 from engine.models.protocol import Completion
 from engine.models.scripted import ScriptedModel
 from engine.settings import ModelSettings
-from engine.types import DangerAnswer, Help
+from engine.types import DangerAnswer, Help, Kind, Outcome
 from engine.urgency.person import about_another
 from tests.chats import begun, chat_over, last, shown
 from tests.fakes.openai_server import OpenAIServer, empty, half_answer, html, stall, status
@@ -39,7 +39,8 @@ def cited(shown: Outgoing) -> tuple[str, ...]:
     return () if shown.turn is None else shown.turn.reply.citations
 
 
-SUSPICIOUS = "i have put everything in order and written to everybody, now i am calm and it is over tonight"
+SUSPICIOUS = "i have put everything in order and written to everybody"
+SURE = f"{SUSPICIOUS}, now i am calm and it is over tonight"
 """What the classifier shipped here takes for danger, and no phrase of the floor is."""
 
 
@@ -111,9 +112,37 @@ async def test_what_is_said_right_after_a_disclosure_is_not_answered_as_if_nothi
 async def test_a_suspicion_gets_the_answer_and_the_check_question(tmp_path: Path) -> None:
     """Without a model, what only the classifier hears is answered, and asked about in one calm sentence."""
     chat = chat_over(tmp_path)
-    shown, _ = await last(chat, begun(chat), f"{HARMLESS} {SUSPICIOUS}")
+    shown, _ = await last(chat, begun(chat), "why am I so tired, it would be better for everybody without me")
     assert not shown.referral and shown.turn is not None and shown.turn.help is Help.QUESTION
     assert shown.text.endswith("?") and shown.text.rsplit("\n\n", 1)[1].startswith("May I ask you directly")
+
+
+async def test_what_the_classifier_is_sure_of_gets_the_referral_where_no_judge_reads(tmp_path: Path) -> None:
+    """With what to do for that kind of danger; a judge that answers still decides, and after a no it is asked about."""
+    chat = chat_over(tmp_path)
+    shown, state = await last(chat, begun(chat), SURE)
+    assert shown.referral and shown.turn is not None and shown.turn.urgency.kind is Kind.DYING
+    again, state = await last(chat, state, SURE)
+    assert again.turn is not None and again.turn.help is Help.BRIEF
+    judged = chat_over(tmp_path / "judged", scripted({}))
+    calm, _ = await last(judged, begun(judged), SURE)
+    assert calm.turn is not None and calm.turn.help is Help.NONE
+    _, state = await last(chat, begun(chat), SUSPICIOUS)
+    _, state = await last(chat, state, "no")
+    asked, _ = await last(chat, state, SURE)
+    assert asked.turn is not None and asked.turn.help is Help.QUESTION
+
+
+@pytest.mark.parametrize("said", ["the ambulance is here now, they take him with them", "der Rettungswagen ist da"])
+async def test_who_tells_that_help_has_come_is_not_sent_for_it_again(tmp_path: Path, said: str) -> None:
+    """Right after a danger was told, words that say that it is being dealt with get thanks and the contacts; it stays open."""
+    chat = chat_over(tmp_path)
+    _, state = await last(chat, begun(chat), "I want to kill myself tonight")
+    shown, state = await last(chat, state, said)
+    assert shown.turn is not None and shown.turn.help is Help.LINE and not shown.referral
+    assert "112" in shown.text and shown.turn.review.outcome is Outcome.FIXED
+    worse, _ = await last(chat, state, "nobody comes, i do it now")
+    assert worse.turn is not None and worse.turn.help.replaces
 
 
 GERMAN = "Ich habe heute alles geregelt und bin jetzt ganz ruhig"

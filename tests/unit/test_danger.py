@@ -61,7 +61,8 @@ def test_a_suspicion_asks_and_the_next_one_says_what_to_do() -> None:
     """The check question comes once; who passes it over and is suspected again is shown the referral, then lines."""
     assert walked(CONCERN, CONCERN, CONCERN, CONCERN) == [Help.QUESTION, Help.REFERRAL, Help.BRIEF, Help.BRIEF]
     assert walked(CONCERN, NONE, CONCERN, NONE) == [Help.QUESTION, Help.LINE, Help.REFERRAL, Help.LINE]
-    assert walked(CONCERN, NONE, NONE, NONE, CONCERN) == [Help.QUESTION, *[Help.LINE] * 3, Help.QUESTION]
+    assert walked(CONCERN, NONE, NONE, NONE, CONCERN) == [Help.QUESTION, Help.LINE, Help.NONE, Help.NONE, Help.QUESTION]
+    assert walked(CONCERN, NONE, NONE, CONCERN) == [Help.QUESTION, Help.LINE, Help.NONE, Help.REFERRAL]
 
 
 def test_a_faint_suspicion_shows_contacts_and_asks_nothing() -> None:
@@ -78,6 +79,43 @@ def test_a_faint_suspicion_about_something_heavy_asks_once() -> None:
     heavy = Urgency.of([found(NONE), LayerResult(layer="classifier", level=CONCERN, faint=True, heavy=True)])
     due = [help_due(one, heavy) for one in (Danger(), Danger(asked=0), Danger(told=3), Danger(declined=1))]
     assert due == [Help.QUESTION, Help.LINE, Help.LINE, Help.LINE]
+
+
+def test_a_second_faint_suspicion_soon_after_is_asked_about() -> None:
+    """One faint suspicion shows contacts; another within three turns asks, once; later ones begin anew."""
+    faint = Urgency.of([LayerResult(layer="classifier", level=CONCERN, faint=True)])
+    danger, shown = Danger(), []
+    for urgency in (faint, seen(NONE), faint, faint, seen(NONE), seen(NONE), seen(NONE), faint):
+        due = help_due(danger, urgency)
+        danger = after(danger, due, urgency, "words")
+        shown.append(due)
+    assert shown[:4] == [Help.LINE, Help.NONE, Help.QUESTION, Help.LINE] and shown[-1] is Help.LINE
+
+
+def test_a_sure_suspicion_shows_the_referral_and_after_a_no_the_question() -> None:
+    """The classifier's surest word needs no question first; a no, or a judge that has read the message, stands against it."""
+    doubt = LayerResult(layer="classifier", level=CONCERN, sure=True)
+    sure = Urgency.of([found(NONE), doubt])
+    assert [help_due(one, sure) for one in (Danger(), Danger(asked=0), Danger(told=0, shown=0))] == [
+        Help.REFERRAL,
+        Help.REFERRAL,
+        Help.BRIEF,
+    ]
+    assert help_due(Danger(declined=2), sure) is Help.QUESTION
+    assert help_due(Danger(asked=0), sure, denied=True) is Help.LINE
+    assert help_due(Danger(), Urgency.of([doubt, found(CONCERN, "llm")])) is Help.QUESTION
+    assert after(Danger(), Help.REFERRAL, sure, "words").held == "" and after(Danger(), Help.REFERRAL, sure, "so?").held
+
+
+def test_what_is_being_dealt_with_may_be_answered() -> None:
+    """Words that say so get the line in place of the referral, unless the floor or a judge is sure; the danger stays open."""
+    told = Danger(told=0, shown=0)
+    for urgency in (seen(NONE), seen(CONCERN), Urgency.of([LayerResult(layer="classifier", level=CONCERN, sure=True)])):
+        assert help_due(told, urgency, resolved=True) is Help.LINE
+        assert after(told, Help.LINE, urgency, "words").told == 1
+    assert help_due(told, seen(URGENT), resolved=True) is Help.BRIEF
+    judged = Urgency.of([found(NONE), found(CONCERN, "llm")])
+    assert help_due(Danger(told=2, shown=2), judged, resolved=True) is not Help.LINE
 
 
 def test_what_another_layer_says_is_not_faint() -> None:
@@ -147,8 +185,8 @@ def test_who_is_safe_is_believed() -> None:
 
 
 def test_a_question_that_was_not_answered_leaves_the_contacts_in_view() -> None:
-    """Whatever is said in place of a yes or a no, the next three answers carry the line, unless a judge has decided."""
-    assert walked(CONCERN, NONE, NONE, NONE, NONE) == [Help.QUESTION, *[Help.LINE] * 3, Help.NONE]
+    """Whatever is said in place of a yes or a no, the next answer carries the line, unless a judge has decided."""
+    assert walked(CONCERN, NONE, NONE, NONE, NONE) == [Help.QUESTION, Help.LINE, *[Help.NONE] * 3]
     asked = Danger(asked=0)
     assert help_due(asked, Urgency.of([found(NONE), found(NONE, "llm")])) is Help.NONE
 

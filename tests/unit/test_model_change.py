@@ -38,8 +38,7 @@ def test_the_same_configuration_passes_and_a_deaf_one_does_not(tmp_path: Path) -
     the figure and the settings that differ, and ends with 1; a file that is not there is one message."""
     messages = tmp_path / "messages.jsonl"
     urgent = [
-        {"id": f"u{n}", "text": "i want to die tonight", "label": "urgent", "category": "x", "lang": "en"}
-        for n in range(12)
+        {"id": f"u{n}", "text": "i am suicidal", "label": "urgent", "category": "x", "lang": "en"} for n in range(12)
     ]
     calm = [
         {"id": f"c{n}", "text": "what are voices?", "label": "not_urgent", "category": "x", "lang": "en"}

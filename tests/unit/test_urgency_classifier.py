@@ -101,6 +101,7 @@ def test_nothing_but_the_finding_leaves_the_layer() -> None:
         assert found == LayerResult(
             layer="classifier",
             level=found.level,
+            sure=found.sure,
             faint=found.faint,
             heavy=found.heavy,
             kind=found.kind,

@@ -1,0 +1,62 @@
+"""Linear heads over words and over what the encoder says a message means, alone and after what was said before it.
+
+Two files a purpose, in one folder: `NAME.bin`, the heads by words, and `NAME.npy`, what each number of the two meanings counts
+for each head. They go with one encoder, and are learnt anew with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.exceptions import ConfigurationError
+from engine.language.encoder import TextEncoder
+from engine.language.heads import LinearHeads
+from engine.language.letters import words
+
+Floats = NDArray[np.float32]
+_LENGTH = 4000  # characters of a message that are read
+
+
+@dataclass(frozen=True)
+class MeaningHeads:
+    """The heads of one purpose. `meaning`: of shape (heads, 2 x the encoder's numbers)."""
+
+    words: LinearHeads
+    encoder: TextEncoder
+    meaning: Floats = field(repr=False)
+
+    @classmethod
+    def load(cls, path: Path, names: Sequence[str], encoder: TextEncoder, *, trained_by: str) -> MeaningHeads:
+        """Read the two files of a path without an ending; raises ConfigurationError naming what is missing or broken."""
+        heads = LinearHeads.load(path.with_suffix(".bin"), names, trained_by=trained_by)
+        file = path.with_suffix(".npy")
+        try:
+            meaning = np.load(file)
+            if meaning.shape != (len(names), 2 * encoder.description.dims):
+                raise ValueError("these are weights for another encoder")
+        except (OSError, ValueError) as cause:
+            reason = "The weights cannot be read, or are not of this version."
+            remedy = f"Run `python -m {trained_by}`, or take the file from the release."
+            raise ConfigurationError(reason, file=file, remedy=remedy) from cause
+        return cls(heads, encoder, meaning)
+
+    def sums(self, message: str, before: Sequence[str] = ()) -> dict[str, float]:
+        """The sum of each head; `before`: what the person said just before."""
+        names = [head.name for head in self.words.description.heads]
+        by_words = self.words.sums(words(message[:_LENGTH]), names)
+        meant = self.meaning @ meanings(self.encoder, message, before)
+        return {name: by_words[name] + float(of) for name, of in zip(names, meant, strict=True)}
+
+    def thresholds(self) -> dict[str, float]:
+        """What each sum must reach."""
+        return {head.name: head.threshold for head in self.words.description.heads}
+
+
+def meanings(encoder: TextEncoder, message: str, before: Sequence[str] = ()) -> Floats:
+    """What a message means, alone and after what was said before it."""
+    return np.concatenate([encoder.read(message).meaning, encoder.read(message, before).meaning])

@@ -1,0 +1,62 @@
+"""Learning heads over words and meanings: features, weights and their files, for `engine.MeaningHeads`."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_matrix, hstack
+
+from engine import Features, TextEncoder, meanings
+from evaluation.urgency_training import fit, packed, vectors
+
+BITS = 16
+PENALTY = 1e-4  # of squared weights, for one example
+
+Floats = np.ndarray[Any, np.dtype[np.float64]]
+Rows = np.ndarray[Any, np.dtype[np.int64]]
+Example = tuple[str, tuple[str, ...]]
+"""A message and what the person said just before it."""
+
+
+class MeaningLessons:
+    """Messages to learn from, as rows: words first, then the two meanings less their mean."""
+
+    def __init__(self, encoder: TextEncoder, examples: Sequence[Example], penalty: float = PENALTY) -> None:
+        """Read every message once; some milliseconds each."""
+        self.penalty = penalty
+        meant = np.array([meanings(encoder, text, before) for text, before in examples], dtype=np.float64)
+        self.middle = meant.mean(axis=0)
+        by_words = vectors(((text, ()) for text, _ in examples), Features({}, BITS), BITS)
+        self.matrix = hstack([by_words, csr_matrix(meant - self.middle)]).tocsr()
+        self.digest = hashlib.sha256("\n".join(text for text, _ in examples).encode())
+
+    def learn(self, wanted: Sequence[bool], rows: Rows | None = None) -> tuple[Floats, float]:
+        """Weights and constant of one head, from some rows or all."""
+        chosen = np.arange(self.matrix.shape[0]) if rows is None else rows
+        signs = np.where(np.array(wanted)[chosen], 1.0, -1.0)
+        return fit(self.matrix[chosen], signs, np.ones(len(chosen)), self.penalty)
+
+    def left_out(self, wanted: Sequence[bool], groups: Sequence[str]) -> Floats:
+        """The sum of one head for each row, learnt from the rows of all other groups."""
+        of, sums = np.array(groups), np.zeros(self.matrix.shape[0])
+        for name in sorted(set(groups)):
+            weights, constant = self.learn(wanted, np.flatnonzero(of != name))
+            left = np.flatnonzero(of == name)
+            sums[left] = self.matrix[left] @ weights + constant
+        return sums
+
+    def write(self, path: Path, wanted: Mapping[str, Sequence[bool]], thresholds: Mapping[str, float]) -> None:
+        """Learn every head from all rows and write the two files."""
+        models, meaning = {}, []
+        for name, signs in wanted.items():
+            weights, constant = self.learn(signs)
+            by_meaning = weights[1 << BITS :]
+            models[name] = (weights[: 1 << BITS], constant - float(by_meaning @ self.middle))
+            meaning.append(by_meaning)
+            self.digest.update(f"{name} {list(signs)}".encode())
+        path.with_suffix(".bin").write_bytes(packed(models, dict(thresholds), {}, self.digest.hexdigest(), BITS))
+        np.save(path.with_suffix(".npy"), np.array(meaning, dtype=np.float32))

@@ -1,0 +1,112 @@
+"""Learn what people say after danger was told when it is being dealt with, and write `config/urgency/resolution.*`.
+
+    python -m evaluation.resolution_fit            # measures with each author left out, writes, then measures the others
+    python -m evaluation.resolution_fit --measure  # only the authors who are kept back, with the weights that are there
+
+Each row is a message that told of danger, the one that followed the referral, and a label: `settled`, `open` (also where it is
+in doubt) or `unsaid`. Most of the open ones were written to look like settled ones.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+from engine import BRIEF, HEAD_OF_RESOLUTION, Message, ResolutionClassifier, Role, TextEncoder
+from evaluation.meaning_lessons import MeaningLessons
+from evaluation.urgency import read_messages
+from evaluation.urgency_training import DATA, ENCODER, ROOT, labelled, threshold_for
+
+LEARNT, KEPT_BACK = DATA / "resolved", DATA / "resolved_kept_back"
+WEIGHTS = ROOT / "config" / "urgency" / "resolution"
+ANSWERED_WRONGLY = 0.08  # of open ones by authors not seen, most of them written to mislead: sets both thresholds
+PENALTY = 1e-5
+EVERY, ONE_IN = 20, 2
+"""Of all lay questions, and of first messages without danger, that are learnt from as saying nothing of it."""
+
+Row = dict[str, str]
+
+
+def read(folder: Path) -> list[Row]:
+    """The rows of every author."""
+    return [
+        json.loads(line) for path in sorted(folder.glob("*.jsonl")) for line in path.read_text("utf-8").splitlines()
+    ]
+
+
+def author(row: Row) -> str:
+    """Who wrote a row."""
+    return row["id"].partition("-")[0]
+
+
+def main() -> None:
+    """Measure, choose the threshold, write; or only measure."""
+    asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    asked.add_argument("--measure", action="store_true")
+    encoder = TextEncoder.load(ENCODER)
+    if not asked.parse_args().measure:
+        train(encoder)
+    rows = read(KEPT_BACK)
+    found = measured(ResolutionClassifier.load(WEIGHTS, encoder), rows)
+    for name in ("", *sorted({author(row) for row in rows}), *sorted({row["lang"] for row in rows})):
+        some = [(row["label"], taken) for row, taken in found if name in {"", author(row), row["lang"]}]
+        print(name or "kept back", counted(some))
+
+
+def measured(layer: ResolutionClassifier, rows: list[Row]) -> list[tuple[Row, bool]]:
+    """Each row, and whether it is taken for settled."""
+    return [(row, layer.resolved(row["next"], (Message(role=Role.USER, content=row["first"]),))) for row in rows]
+
+
+def counted(found: list[tuple[str, bool]]) -> dict[str, str]:
+    """How many of each label are taken for settled."""
+    labels = sorted({label for label, _ in found})
+    groups = {label: [taken for one, taken in found if one == label] for label in labels}
+    return {label: f"{sum(taken)} of {len(taken)}" for label, taken in groups.items()}
+
+
+def ordinary(firsts: list[str]) -> Iterator[Row]:
+    """What people ask and tell without any danger, as if it had followed one: it says nothing of it."""
+    asked = [
+        (path.stem, line.removeprefix("- "))
+        for path in sorted((ROOT / "knowledge_base").glob("*/questions/*/*.md"))
+        for line in path.read_text(encoding="utf-8").splitlines()
+        if line.startswith("- ")
+    ][::EVERY]
+    told = [
+        (one.author, one.message.message)
+        for path in sorted((DATA / "authors").glob("*.jsonl"))
+        for one in labelled(read_messages(path))
+        if not one.wanted["urgent"] and not one.message.earlier
+    ][::ONE_IN]
+    for number, (name, text) in enumerate((*asked, *told)):
+        yield {"id": f"ordinary {name}-", "first": firsts[number % len(firsts)], "next": text, "label": "unsaid"}
+
+
+def train(encoder: TextEncoder) -> None:
+    """Learn from the authors in view; the threshold is chosen with each of them left out in turn."""
+    rows = read(LEARNT)
+    rows += ordinary([row["first"] for row in rows])
+    lessons = MeaningLessons(encoder, [(row["next"], (row["first"],)) for row in rows], PENALTY)
+    settled = [row["label"] == "settled" for row in rows]
+    groups = [author(row) if row["id"][0].isdigit() else str(number % 5) for number, row in enumerate(rows)]
+    sums = lessons.left_out(settled, groups).tolist()
+    brief = [len(row["next"].split()) <= BRIEF for row in rows]
+
+    def threshold(*, few: bool) -> float:
+        still = [
+            of for of, row, is_few in zip(sums, rows, brief, strict=True) if row["label"] == "open" and is_few is few
+        ]
+        return threshold_for(still, ANSWERED_WRONGLY)
+
+    long, short = threshold(few=False), threshold(few=True)
+    print(f"in engine/urgency/resolution.py: BRIEFLY = {long - short:.2f}")
+    reached = [of >= (short if few else long) for of, few in zip(sums, brief, strict=True)]
+    print("left out", counted([(row["label"], taken) for row, taken in zip(rows, reached, strict=True)]))
+    lessons.write(WEIGHTS, {HEAD_OF_RESOLUTION: settled}, {HEAD_OF_RESOLUTION: long})
+
+
+if __name__ == "__main__":
+    main()
