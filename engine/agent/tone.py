@@ -57,10 +57,10 @@ class RemarkTones:
         return cls(MeaningHeads.load(path, tuple(RemarkTone), encoder, trained_by="evaluation.tone_of_remarks"))
 
     def of(self, message: str, earlier: Sequence[Message], *, heavy: bool | None = None) -> RemarkTone | None:
-        """The tone that leads by enough, None where none does; `heavy`: whether another reading finds that it plainly weighs,
-        None for no such reading. A threshold here is by how much a tone must lead the next."""
+        """The tone that is likely and leads by enough, None where none does; `heavy`: whether another reading finds that it
+        plainly weighs, None for no such reading. A threshold here is by how much a tone must lead the next."""
         sums = self.heads.sums(message, said_before(earlier)[-1:])
         first, second = sorted(sums, key=sums.__getitem__, reverse=True)[:2]
         tone, against = RemarkTone(first), heavy is not None and first in (LIGHT if heavy else SAD)
         least = self.heads.thresholds()[first] + (AGAINST if against else 0.0)
-        return tone if sums[first] - sums[second] >= least else None
+        return tone if sums[first] >= 0 and sums[first] - sums[second] >= least else None

@@ -64,11 +64,11 @@ def test_who_is_in_danger_is_read_from_the_whole_message(message: str, another: 
 
 
 def test_a_tone_is_named_where_it_plainly_leads() -> None:
-    """Of remarks by an author who is kept back a third at least get a tone, and five of six of these the right one."""
+    """Of remarks by an author who is kept back a quarter at least get a tone, and nine of ten of these the right one."""
     tones, rows = PARTS["remark_tones"], tone_of_remarks.read(tone_of_remarks.DATA / "kept_back")
     named = [(tones.of(row["text"], tone_of_remarks.earlier(row)), row["tone"]) for row in rows]
     told = [(tone, of) for tone, of in named if tone is not None]
-    assert len(told) >= len(rows) / 3 and sum(tone == of for tone, of in told) / len(told) >= 5 / 6
+    assert len(told) >= len(rows) / 4 and sum(tone == of for tone, of in told) / len(told) >= 0.9
 
 
 def test_two_readings_that_speak_against_each_other_need_more() -> None:
@@ -99,7 +99,7 @@ def test_weights_that_are_broken_are_named_with_the_remedy(tmp_path: Path, broke
 
 
 def test_a_greeting_that_asks_more_is_answered() -> None:
-    """ "Good evening. Do you remember me?" asks what is kept; a greeting alone stays one."""
+    """What stands behind a greeting is answered: who asks to be remembered is told what is kept; a greeting alone stays one."""
     service = PARTS["service"]
     assert service.subject("Buenas noches. ¿Se acuerda usted de mí? Hablamos el martes", (), "es") == "memory"
     assert service.subject("Good evening.", (), "en") in {"greeting", ""}
