@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import textwrap
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -216,6 +216,7 @@ def scan_knowledge(folder: Path) -> tuple[KnowledgeBase | None, list[KnowledgeBa
     base = KnowledgeBase(folder=folder, manifest=manifest, sources=sources, media=media, dangers=dangers)
     problems += dead_links(base, sources)
     problems += _wrong_categories(base)
+    problems += _wrong_reserved(base)
     return base, problems
 
 
@@ -266,6 +267,18 @@ def _wrong_categories(base: KnowledgeBase) -> list[KnowledgeBaseError]:
         return []
     path = base.folder / MANIFEST_FILE
     return category_faults(manifest.categories, base.sources, manifest.language, path=path, text=read_text(path))
+
+
+def _wrong_reserved(base: KnowledgeBase) -> Iterator[KnowledgeBaseError]:
+    if not base.manifest.reserved:
+        return
+    path = base.folder / MANIFEST_FILE
+    known = {f"{source.id}/{section.id}" for source in base.sources.values() for section in source.sections}
+    for number, name in enumerate(base.manifest.reserved):
+        if name not in known:
+            line = line_of(read_text(path), ("reserved", number))
+            remedy = "Name a source and one of its sections, as source/section."
+            yield KnowledgeBaseError(f"There is no section {name!r}.", file=path, line=line, remedy=remedy)
 
 
 def read_manifest(folder: Path, problems: list[KnowledgeBaseError]) -> Manifest:

@@ -12,6 +12,7 @@ from engine.knowledge.base import KnowledgeBase
 from kb_tools.lint.limits import LintLimits
 from kb_tools.lint.lint import lint
 from tests.shelves import CATEGORIES, shelves
+from tests.team import shipped_engine
 
 ROOT = Path(__file__).resolve().parents[2]
 LIMITS = LintLimits.load(ROOT / "config" / "kb_lint.yaml")
@@ -82,3 +83,27 @@ def test_the_shipped_categories_are_few_and_in_five_languages(name: str, least: 
     categories = KnowledgeBase.load(ROOT / "knowledge_base" / name).manifest.categories
     assert least <= len(categories) <= most
     assert all(set(one.titles) == {"en", "de", "es", "fr", "nb"} and len(one.sources) <= 8 for one in categories)
+
+
+def test_a_reserved_section_that_is_not_there_is_named_with_its_line(tmp_path: Path) -> None:
+    """A manifest that reserves a section which no source has is refused, at the line to mend."""
+    shelves(tmp_path)
+    manifest = tmp_path / "manifest.yaml"
+    lines = CATEGORIES.count("\n") + 2
+    manifest.write_text(f"{CATEGORIES}\nreserved:\n- voices/nowhere\n", encoding="utf-8")
+    (finding,) = said(tmp_path)
+    assert finding.endswith("There is no section 'voices/nowhere'.") and int(finding.split()[0]) >= lines
+    with pytest.raises(KnowledgeBaseError):
+        KnowledgeBase.load(tmp_path)
+
+
+async def test_what_is_reserved_is_offered_only_where_it_is_asked_for() -> None:
+    """A song gets no button that asks whether people with schizophrenia are dangerous; who asks that gets the text."""
+    engine = shipped_engine()
+    sung = await engine.respond(
+        engine.start(), "doing Folsom Prison Blues at the clubhouse friday and im the one who shot a man in reno"
+    )
+    asked = await engine.respond(engine.start(), "are people with schizophrenia dangerous?")
+    named = {(one.source, one.section) for one in asked.offers} | {(one, "") for one in asked.reply.citations}
+    assert "myth_dangerous_people" not in {one.section for one in sung.offers}
+    assert "myths" in {source for source, _ in named}

@@ -10,7 +10,6 @@ import pytest
 
 from engine.agent.tone import RemarkTone
 from engine.exceptions import ConfigurationError
-from engine.knowledge.base import KnowledgeBase
 from engine.types import Kind, Message, Role
 from engine.urgency.resolution import ResolutionClassifier
 from evaluation import danger_kind_fit, resolution_fit, tone_of_remarks
@@ -103,11 +102,3 @@ def test_a_greeting_that_asks_more_is_answered() -> None:
     service = PARTS["service"]
     assert service.subject("Buenas noches. ¿Se acuerda usted de mí? Hablamos el martes", (), "es") == "memory"
     assert service.subject("Good evening.", (), "en") in {"greeting", ""}
-
-
-@pytest.mark.parametrize("name", ["schizophrenia", "sleep"])
-def test_what_is_reserved_is_there(name: str) -> None:
-    """Each section that a manifest keeps from being offered on a mere chance exists."""
-    base = KnowledgeBase.load(Path(__file__).parents[2] / "knowledge_base" / name)
-    known = {f"{source.id}/{section.id}" for source in base.sources.values() for section in source.sections}
-    assert set(base.manifest.reserved) <= known
