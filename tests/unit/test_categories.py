@@ -101,7 +101,9 @@ async def test_what_is_reserved_is_offered_only_where_it_is_asked_for() -> None:
     """A song gets no button that asks whether people with schizophrenia are dangerous; who asks that gets the text."""
     engine = shipped_engine()
     sung = await engine.respond(
-        engine.start(), "doing Folsom Prison Blues at the clubhouse friday and im the one who shot a man in reno"
+        engine.start(),
+        "doing Folsom Prison Blues at the clubhouse friday and im the one who shot a man in reno just to watch him die lol."
+        " first time singing in front of people since 2009",
     )
     asked = await engine.respond(engine.start(), "are people with schizophrenia dangerous?")
     named = {(one.source, one.section) for one in asked.offers} | {(one, "") for one in asked.reply.citations}
