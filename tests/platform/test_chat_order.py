@@ -17,6 +17,7 @@ from tests.telegram import agreed, running
 
 CHATS, EACH, FLOOD = 40, 5, 60
 NOTICE = "I have several messages from you"
+WORKING = "I am still working on it"
 
 
 def numbered(prompt: Prompt) -> Mapping[str, Any]:
@@ -25,6 +26,11 @@ def numbered(prompt: Prompt) -> Mapping[str, Any]:
         return {"verdict": ACCEPT, "chief_verdict": CHIEF_ACCEPT, "urgency": CALM}[prompt.schema_name or ""]
     number = re.findall(r"question (\d+)", prompt.messages[-1].content)[-1]
     return {**CITED, "reply": f"A fixed time for going to bed can help. ({number})"}
+
+
+def answers(fake: FaultyTelegram, person: Any) -> list[str]:
+    """What somebody was shown after agreeing, but the line that says that an answer takes its time: a busy machine's is late."""
+    return [one.text for one in fake.replies(person)[2:] if not one.text.startswith(WORKING)]
 
 
 async def test_a_burst_is_answered_in_order_and_a_flood_delays_nobody(tmp_path: Path) -> None:
@@ -43,12 +49,12 @@ async def test_a_burst_is_answered_in_order_and_a_flood_delays_nobody(tmp_path: 
             for person in people:
                 fake.write(person, f"what helps with sleep, question {number}")
         for person in people:
-            await fake.wait_for(lambda person=person: len(fake.replies(person)) == 2 + EACH, 30)
+            await fake.wait_for(lambda person=person: len(answers(fake, person)) == EACH, 30)
         await bot.dispatch.idle()
         for person in people:
-            shown = [one.text for one in fake.replies(person)[2:]]
+            shown = answers(fake, person)
             assert shown == [f"A fixed time for going to bed can help. ({number})" for number in range(EACH)]
-        flooded = [one.text for one in fake.replies(flooder)[2:]]
+        flooded = answers(fake, flooder)
         assert sum("A fixed time" in text for text in flooded) == EACH, flooded
         assert sum(text.startswith(NOTICE) for text in flooded) == 1
         assert sum("112" in text for text in flooded) == 1 and len(flooded) <= 8, flooded
