@@ -84,9 +84,9 @@ postgres:
 	    false; \
 	  fi || echo "PostgreSQL is not installed: its tests are skipped. On Debian or Ubuntu: sudo apt install postgresql" >&2; }
 
-PARTS := platform/test_[a-m]*.py platform/test_[n-z]*.py acceptance browser+contract unit/test_[r-z]*.py
+PARTS := platform/test_[a-m]*.py platform/test_[n-z]*.py acceptance browser+contract
 
-# Six parts side by side, as most of them wait much; with ARGS, what they ask for and nothing else.
+# Five parts side by side, as most of them wait much; with ARGS, what they ask for and nothing else.
 unit: chromium postgres $(DEV_READY) ## the tests
 ifneq ($(ARGS),)
 	@$(BIN)/pytest $(ARGS)
@@ -99,8 +99,7 @@ else
 	    started="$$started $$!"; \
 	  done; \
 	  $(BIN)/pytest -p no:cacheprovider --basetemp=$$scratch/rest \
-	    $(foreach folder,platform acceptance browser contract,--ignore=tests/$(folder)) \
-	    --ignore-glob='tests/unit/test_[r-z]*.py' || ended=$$?; \
+	    $(foreach folder,platform acceptance browser contract,--ignore=tests/$(folder)) || ended=$$?; \
 	  for one in $$started; do wait $$one || ended=$$?; done; \
 	  cat $$scratch/*.log; rm -rf $$scratch; exit $$ended
 endif

@@ -11,11 +11,16 @@ from typing import Any
 import pytest
 import stamina
 import stamina.instrumentation
+from hypothesis import settings
 
 from adapters.storage.database import Database
 from adapters.storage.schema_version import migrate
 from adapters.storage.tables import metadata
 from tests import postgres
+
+# No test asserts how long something takes: on a busy machine the first example alone may be slow.
+settings.register_profile("untimed", deadline=None)
+settings.load_profile("untimed")
 
 
 def pytest_configure(config: pytest.Config) -> None:
