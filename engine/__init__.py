@@ -191,7 +191,6 @@ if TYPE_CHECKING:
     from engine.urgency.classifier import BY_WORDS, UrgencyClassifier, said_before, word_scores
     from engine.urgency.classifier import EARLIER as URGENCY_EARLIER
     from engine.urgency.floor import Floor
-    from engine.urgency.kind import HEADS as DANGER_KINDS
     from engine.urgency.kind import DangerKinds
     from engine.urgency.llm import URGENCY_GIVEN, LlmUrgency
     from engine.urgency.person import PersonInDanger, about_another
@@ -209,7 +208,6 @@ if TYPE_CHECKING:
         referral_warnings,
     )
     from engine.urgency.resolution import BRIEF, ResolutionClassifier
-    from engine.urgency.resolution import HEAD as HEAD_OF_RESOLUTION
 else:
 
     def __getattr__(name: str) -> object:
@@ -236,14 +234,12 @@ __all__ = [
     "COMPLETENESS_GIVEN",
     "DANGERS_FILE",
     "DANGER_HEADS",
-    "DANGER_KINDS",
     "DOUBTFUL",
     "ENCODER_BEFORE",
     "ENCODER_HEADS",
     "ENCODER_WINDOW",
     "FORMAT",
     "HEADS",
-    "HEAD_OF_RESOLUTION",
     "JUDGE_GIVEN",
     "KIND_HEADS",
     "MEDIA_LIST",

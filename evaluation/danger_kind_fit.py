@@ -12,7 +12,7 @@ import argparse
 from collections.abc import Iterable
 from pathlib import Path
 
-from engine import DANGER_KINDS, DangerKinds, TextEncoder, said_before
+from engine import DangerKinds, TextEncoder, said_before
 from evaluation.meaning_lessons import MeaningLessons
 from evaluation.urgency import LabelledMessage, read_messages
 from evaluation.urgency_training import DATA, ENCODER, ROOT
@@ -44,11 +44,11 @@ def main() -> None:
     if not asked.parse_args().measure:
         rows = messages(LEARNT)
         lessons = MeaningLessons(encoder, [(one.message, said_before(one.earlier)) for one in rows])
-        wanted = {name: [OF[one.category] == name for one in rows] for name in DANGER_KINDS}
-        lessons.write(WEIGHTS, wanted, dict.fromkeys(DANGER_KINDS, AHEAD))
+        wanted = {name: [OF[one.category] == name for one in rows] for name in DangerKinds.names}
+        lessons.write(WEIGHTS, wanted, dict.fromkeys(DangerKinds.names, AHEAD))
     kinds = DangerKinds.load(WEIGHTS, encoder)
     found = [(kinds.of(one.message, one.earlier).value, OF[one.category]) for one in messages(KEPT_BACK)]
-    for name in DANGER_KINDS[:-1]:
+    for name in DangerKinds.names[:-1]:
         right = sum(said == of == name for said, of in found)
         print(
             f"{name}: {right} of {sum(of == name for _, of in found)}, named {sum(said == name for said, _ in found)} times"

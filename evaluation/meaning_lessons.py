@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,20 @@ Floats = np.ndarray[Any, np.dtype[np.float64]]
 Rows = np.ndarray[Any, np.dtype[np.int64]]
 Example = tuple[str, tuple[str, ...]]
 """A message and what the person said just before it."""
+
+Row = dict[str, str]
+"""A labelled message; its `id` begins with the author."""
+
+
+def rows_in(folder: Path) -> list[Row]:
+    """The rows of every author in a folder."""
+    paths = sorted(folder.glob("*.jsonl"))
+    return [json.loads(line) for path in paths for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def author(row: Row) -> str:
+    """Who wrote a row."""
+    return row["id"].partition("-")[0]
 
 
 class MeaningLessons:

@@ -10,12 +10,10 @@ in doubt) or `unsaid`. Most of the open ones were written to look like settled o
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Iterator
-from pathlib import Path
 
-from engine import BRIEF, HEAD_OF_RESOLUTION, Message, ResolutionClassifier, Role, TextEncoder
-from evaluation.meaning_lessons import MeaningLessons
+from engine import BRIEF, Message, ResolutionClassifier, Role, TextEncoder
+from evaluation.meaning_lessons import MeaningLessons, Row, author, rows_in
 from evaluation.urgency import read_messages
 from evaluation.urgency_training import DATA, ENCODER, ROOT, labelled, threshold_for
 
@@ -26,20 +24,6 @@ PENALTY = 1e-5
 EVERY, ONE_IN = 20, 2
 """Of all lay questions, and of first messages without danger, that are learnt from as saying nothing of it."""
 
-Row = dict[str, str]
-
-
-def read(folder: Path) -> list[Row]:
-    """The rows of every author."""
-    return [
-        json.loads(line) for path in sorted(folder.glob("*.jsonl")) for line in path.read_text("utf-8").splitlines()
-    ]
-
-
-def author(row: Row) -> str:
-    """Who wrote a row."""
-    return row["id"].partition("-")[0]
-
 
 def main() -> None:
     """Measure, choose the threshold, write; or only measure."""
@@ -48,7 +32,7 @@ def main() -> None:
     encoder = TextEncoder.load(ENCODER)
     if not asked.parse_args().measure:
         train(encoder)
-    rows = read(KEPT_BACK)
+    rows = rows_in(KEPT_BACK)
     found = measured(ResolutionClassifier.load(WEIGHTS, encoder), rows)
     for name in ("", *sorted({author(row) for row in rows}), *sorted({row["lang"] for row in rows})):
         some = [(row["label"], taken) for row, taken in found if name in {"", author(row), row["lang"]}]
@@ -82,17 +66,16 @@ def ordinary(firsts: list[str]) -> Iterator[Row]:
         if not one.wanted["urgent"] and not one.message.earlier
     ][::ONE_IN]
     for number, (name, text) in enumerate((*asked, *told)):
-        yield {"id": f"ordinary {name}-", "first": firsts[number % len(firsts)], "next": text, "label": "unsaid"}
+        yield {"id": f"{number % 5}-{name}", "first": firsts[number % len(firsts)], "next": text, "label": "unsaid"}
 
 
 def train(encoder: TextEncoder) -> None:
     """Learn from the authors in view; the threshold is chosen with each of them left out in turn."""
-    rows = read(LEARNT)
+    rows = rows_in(LEARNT)
     rows += ordinary([row["first"] for row in rows])
     lessons = MeaningLessons(encoder, [(row["next"], (row["first"],)) for row in rows], PENALTY)
     settled = [row["label"] == "settled" for row in rows]
-    groups = [author(row) if row["id"][0].isdigit() else str(number % 5) for number, row in enumerate(rows)]
-    sums = lessons.left_out(settled, groups).tolist()
+    sums = lessons.left_out(settled, [author(row) for row in rows]).tolist()
     brief = [len(row["next"].split()) <= BRIEF for row in rows]
 
     def threshold(*, few: bool) -> float:
@@ -105,7 +88,9 @@ def train(encoder: TextEncoder) -> None:
     print(f"in engine/urgency/resolution.py: BRIEFLY = {long - short:.2f}")
     reached = [of >= (short if few else long) for of, few in zip(sums, brief, strict=True)]
     print("left out", counted([(row["label"], taken) for row, taken in zip(rows, reached, strict=True)]))
-    lessons.write(WEIGHTS, {HEAD_OF_RESOLUTION: settled}, {HEAD_OF_RESOLUTION: long})
+    lessons.write(
+        WEIGHTS, dict.fromkeys(ResolutionClassifier.names, settled), dict.fromkeys(ResolutionClassifier.names, long)
+    )
 
 
 if __name__ == "__main__":

@@ -11,20 +11,18 @@ or cross; most of what people say is in none of these tones.
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 
 from engine import Message, RemarkTone, RemarkTones, Role, TextEncoder, said_before
 from evaluation.kind_heads import messages
-from evaluation.meaning_lessons import MeaningLessons
+from evaluation.meaning_lessons import MeaningLessons, Row, author, rows_in
 from evaluation.urgency_training import ENCODER, ROOT
 
 DATA = ROOT / "evaluation" / "data" / "tones"
 WEIGHTS = ROOT / "config" / "guide" / "tone"
-LIGHT = frozenset({RemarkTone.JOY, RemarkTone.JOKE, RemarkTone.HOPE, RemarkTone.THANKS})
+CHEERFUL = frozenset({RemarkTone.JOY, RemarkTone.JOKE, RemarkTone.HOPE, RemarkTone.THANKS})
 STINGS = frozenset({RemarkTone.JOY, RemarkTone.JOKE, RemarkTone.HOPE, RemarkTone.ANGER, RemarkTone.DISTRUST})
 RIGHTLY, CAREFULLY = 0.85, 0.93
 """Of the remarks that a tone is named for, so many must have it; more where the wrong one stings: "you tell it well" to somebody
@@ -32,15 +30,6 @@ who grieves, "this makes you angry" to somebody who jokes."""
 READ = {"plain": "plain", "light": "plain", "glad": "joy", "cross": "anger"}
 FEW, EVERY, FOLDS = frozenset({"cross"}), 4, 6
 MARGINS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0, 3.5, 4.0)
-
-Row = dict[str, str]
-
-
-def read(folder: Path) -> list[Row]:
-    """The rows of every author."""
-    return [
-        json.loads(line) for path in sorted(folder.glob("*.jsonl")) for line in path.read_text("utf-8").splitlines()
-    ]
 
 
 def earlier(row: Row) -> tuple[Message, ...]:
@@ -64,7 +53,7 @@ def main() -> None:
     encoder = TextEncoder.load(ENCODER)
     if not asked.parse_args().measure:
         train(encoder)
-    tones, rows = RemarkTones.load(WEIGHTS, encoder), read(DATA / "kept_back")
+    tones, rows = RemarkTones.load(WEIGHTS, encoder), rows_in(DATA / "kept_back")
     told([(tones.of(row["text"], earlier(row)), row["tone"]) for row in rows], "kept back")
 
 
@@ -72,7 +61,7 @@ def told(found: list[tuple[RemarkTone | None, str]], what: str) -> None:
     """How many remarks get a tone, and how many the right one."""
     named = [(said, of) for said, of in found if said is not None]
     print(f"{what}: named {len(named)} of {len(found)}, rightly {sum(said == of for said, of in named)}")
-    heavy = sum(said in LIGHT and of not in {*LIGHT, "plain"} for said, of in named)
+    heavy = sum(said in CHEERFUL and of not in {*CHEERFUL, "plain"} for said, of in named)
     print(f"  light to somebody who is not: {heavy}")
     for tone in RemarkTone:
         right, taken = sum(said == of == tone for said, of in named), sum(said == tone for said, _ in named)
@@ -81,9 +70,9 @@ def told(found: list[tuple[RemarkTone | None, str]], what: str) -> None:
 
 def train(encoder: TextEncoder) -> None:
     """Learn from the authors in view; how far a tone must lead is chosen with each of them left out in turn."""
-    rows = [*read(DATA / "learnt"), *natural()]
+    rows = [*rows_in(DATA / "learnt"), *natural()]
     lessons = MeaningLessons(encoder, [(row["text"], (row["before"],) if row["before"] else ()) for row in rows])
-    authors = [str(int(row["id"].partition("-")[0]) % FOLDS) for row in rows]
+    authors = [str(int(author(row)) % FOLDS) for row in rows]
     wanted = {tone.value: [row["tone"] == tone for row in rows] for tone in RemarkTone}
     sums = np.array([lessons.left_out(signs, authors) for signs in wanted.values()]).T
     order = np.sort(sums, axis=1)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,9 +53,37 @@ class MeaningHeads:
         meant = self.meaning @ meanings(self.encoder, message, before)
         return {name: by_words[name] + float(of) for name, of in zip(names, meant, strict=True)}
 
-    def thresholds(self) -> dict[str, float]:
-        """What each sum must reach."""
-        return {head.name: head.threshold for head in self.words.description.heads}
+    def leading(self, message: str, before: Sequence[str] = ()) -> LeadingHead:
+        """The head with the highest sum, and how far it is ahead of the next."""
+        sums = self.sums(message, before)
+        first, second = sorted(sums, key=sums.__getitem__, reverse=True)[:2]
+        return LeadingHead(first, sums[first], sums[first] - sums[second])
+
+    def threshold(self, name: str) -> float:
+        """What a head's sum must reach, or by how much it must lead."""
+        return next(head.threshold for head in self.words.description.heads if head.name == name)
+
+
+class LeadingHead(NamedTuple):
+    """A head, its sum, and how far that is ahead of the next one's."""
+
+    name: str
+    sum: float
+    lead: float
+
+
+@dataclass(frozen=True)
+class MeaningReading:
+    """What is read off a message by the heads of one purpose; nothing of it is kept."""
+
+    names: ClassVar[tuple[str, ...]]
+    trained_by: ClassVar[str]
+    heads: MeaningHeads
+
+    @classmethod
+    def load(cls, path: Path, encoder: TextEncoder) -> Self:
+        """Read its weights; raises ConfigurationError naming what is missing or broken."""
+        return cls(MeaningHeads.load(path, cls.names, encoder, trained_by=cls.trained_by))
 
 
 def meanings(encoder: TextEncoder, message: str, before: Sequence[str] = ()) -> Floats:

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path
 
-from engine.language.encoder import TextEncoder
-from engine.language.meaning_heads import MeaningHeads
+from engine.language.meaning_heads import MeaningReading
 from engine.language.text import fold
 from engine.types import Message
 from engine.urgency.classifier import said_before
@@ -52,20 +49,15 @@ def about_self(message: str) -> bool:
     return _SELF.search(said) is not None and not _OTHERS.search(said)
 
 
-@dataclass(frozen=True)
-class PersonInDanger:
+class PersonInDanger(MeaningReading):
     """Tells who is in danger, where a message tells of one: whoever writes must not be thanked for looking out for somebody else.
 
     Learnt from labelled messages of danger (`python -m evaluation.person_fit`). Nothing of it is kept.
     """
 
-    heads: MeaningHeads
-
-    @classmethod
-    def load(cls, path: Path, encoder: TextEncoder) -> PersonInDanger:
-        """Read its weights; raises ConfigurationError naming what is missing or broken."""
-        return cls(MeaningHeads.load(path, (OTHER,), encoder, trained_by="evaluation.person_fit"))
+    names = (OTHER,)
+    trained_by = "evaluation.person_fit"
 
     def another(self, message: str, earlier: Sequence[Message]) -> bool:
         """Whether it is somebody other than the writer."""
-        return self.heads.sums(message, said_before(earlier))[OTHER] >= self.heads.thresholds()[OTHER]
+        return self.heads.sums(message, said_before(earlier))[OTHER] >= self.heads.threshold(OTHER)

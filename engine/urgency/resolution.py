@@ -8,11 +8,8 @@ it is over: it decides that what is said now may be answered, with the contacts 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path
 
-from engine.language.encoder import TextEncoder
-from engine.language.meaning_heads import MeaningHeads
+from engine.language.meaning_heads import MeaningReading
 from engine.types import Message
 from engine.urgency.classifier import said_before
 
@@ -24,18 +21,13 @@ BRIEFLY = 0.62
 """By so much less the sum of a brief message must reach: few words weigh little either way."""
 
 
-@dataclass(frozen=True)
-class ResolutionClassifier:
-    """Weighs what is said while a danger that was told is open. Nothing of it is kept."""
+class ResolutionClassifier(MeaningReading):
+    """Weighs what is said while a danger that was told is open."""
 
-    heads: MeaningHeads
-
-    @classmethod
-    def load(cls, path: Path, encoder: TextEncoder) -> ResolutionClassifier:
-        """Read its weights; raises ConfigurationError naming what is missing or broken."""
-        return cls(MeaningHeads.load(path, (HEAD,), encoder, trained_by="evaluation.resolution_fit"))
+    names = (HEAD,)
+    trained_by = "evaluation.resolution_fit"
 
     def resolved(self, message: str, earlier: Sequence[Message]) -> bool:
         """Whether a message says that what was told before it is being dealt with."""
-        least = self.heads.thresholds()[HEAD] - (BRIEFLY if len(message.split()) <= BRIEF else 0.0)
+        least = self.heads.threshold(HEAD) - (BRIEFLY if len(message.split()) <= BRIEF else 0.0)
         return self.heads.sums(message, said_before(earlier))[HEAD] >= least

@@ -13,6 +13,7 @@ from engine.exceptions import ConfigurationError
 from engine.types import Kind, Message, Role
 from engine.urgency.resolution import ResolutionClassifier
 from evaluation import danger_kind_fit, resolution_fit, tone_of_remarks
+from evaluation.meaning_lessons import author, rows_in
 from tests.team import shipped_parts
 
 PARTS = shipped_parts()
@@ -25,7 +26,7 @@ def before(*texts: str) -> tuple[Message, ...]:
 def test_what_is_dealt_with_is_told_from_what_goes_on() -> None:
     """Of answers by three authors that nothing has learnt from, more than half of the settled ones are taken for that, of open
     ones, most of them written to mislead, one in ten at most, and of those that say neither one in twenty."""
-    layer, rows = PARTS["resolution"], resolution_fit.read(resolution_fit.KEPT_BACK)
+    layer, rows = PARTS["resolution"], rows_in(resolution_fit.KEPT_BACK)
     found = resolution_fit.measured(layer, rows)
 
     def share(label: str) -> float:
@@ -33,8 +34,8 @@ def test_what_is_dealt_with_is_told_from_what_goes_on() -> None:
         return sum(taken) / len(taken)
 
     assert share("settled") >= 0.5 and share("open") <= 0.1 and share("unsaid") <= 0.05
-    learnt = {resolution_fit.author(row) for row in resolution_fit.read(resolution_fit.LEARNT)}
-    assert not learnt & {resolution_fit.author(row) for row in rows}
+    learnt = {author(row) for row in rows_in(resolution_fit.LEARNT)}
+    assert not learnt & {author(row) for row in rows}
 
 
 def test_what_a_danger_is_about_is_mostly_named_rightly() -> None:
@@ -64,7 +65,7 @@ def test_who_is_in_danger_is_read_from_the_whole_message(message: str, another: 
 
 def test_a_tone_is_named_where_it_plainly_leads() -> None:
     """Of remarks by an author who is kept back a quarter at least get a tone, and nine of ten of these the right one."""
-    tones, rows = PARTS["remark_tones"], tone_of_remarks.read(tone_of_remarks.DATA / "kept_back")
+    tones, rows = PARTS["remark_tones"], rows_in(tone_of_remarks.DATA / "kept_back")
     named = [(tones.of(row["text"], tone_of_remarks.earlier(row)), row["tone"]) for row in rows]
     told = [(tone, of) for tone, of in named if tone is not None]
     assert len(told) >= len(rows) / 4 and sum(tone == of for tone, of in told) / len(told) >= 0.9
