@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from benchmarks import attack, burst, concurrency, cpu, guessing, sections, startup, tokens, turns, web
+from benchmarks import attack, burst, concurrency, cpu, guessing, memory, sections, startup, tokens, turns, web
 from benchmarks.report import Section
 from benchmarks.rig import MockServer, mock_server
 
@@ -26,6 +26,7 @@ def main() -> int:
         "burst": burst.measure,
         "tokens": tokens.measure,
         "startup": lambda server: startup.measure(),
+        "memory": lambda server: memory.measure(),
         "web": lambda server: web.measure(),
         "attack": lambda server: attack.measure(),
         "guessing": lambda server: guessing.measure(),

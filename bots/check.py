@@ -217,6 +217,7 @@ def _files(running: Application) -> Iterator[Finding]:
     yield from _tried(lambda: running.resolution)
     yield from _tried(lambda: running.danger_kinds)
     yield from _tried(lambda: running.person_in_danger)
+    yield from _tried(lambda: running.short_languages)
     yield from _tried(lambda: read_questions(folder / "feedback.yaml"))
     yield from _people(running)
     yield from _around(running)

@@ -21,6 +21,7 @@ from adapters.vector_files import VectorFiles
 from bots.parts import Parts
 from bots.settings import CafiSettings
 from engine import (
+    LANGUAGES_OF_A_FEW,
     ROLE_AND_TONE,
     SOURCE_FIDELITY,
     UNSUPPORTED_CLAIMS,
@@ -51,6 +52,7 @@ from engine import (
     JudgePhrases,
     KnowledgeBase,
     LanguageDetector,
+    LinearHeads,
     MessageKinds,
     ModelSettings,
     PassageRanking,
@@ -331,6 +333,12 @@ class Application(Parts):
         return ResolutionClassifier.load(self.settings.config_folder / "urgency" / "resolution", self.encoder)
 
     @cached_property
+    def short_languages(self) -> LinearHeads:
+        """The heads that say of which language a few words are."""
+        path = self.settings.config_folder / "languages.bin"
+        return LinearHeads.load(path, LANGUAGES_OF_A_FEW, trained_by="evaluation.language_fit")
+
+    @cached_property
     def person_in_danger(self) -> PersonInDanger:
         """What tells who is in danger."""
         return PersonInDanger.load(self.settings.config_folder / "urgency" / "person", self.encoder)
@@ -400,7 +408,7 @@ class Application(Parts):
                 service=self.service,
                 resolution=self.resolution,
                 person=self.person_in_danger,
-                detector=LanguageDetector(greetings=self.service.greetings()),
+                detector=LanguageDetector(few=self.short_languages, greetings=self.service.greetings()),
             )
 
     def assistant_settings(self, name: str) -> AssistantSettings:

@@ -89,6 +89,7 @@ if TYPE_CHECKING:
     from engine.knowledge.translations import hashes as translation_hashes
     from engine.knowledge.translations import languages_of as translated_languages
     from engine.language.centroids import Centroids, LabelledText
+    from engine.language.detection import OURS as LANGUAGES_OF_A_FEW
     from engine.language.detection import LanguageDetector
     from engine.language.detection import identifier as language_identifier
     from engine.language.elsewhere import load_elsewhere
@@ -242,6 +243,7 @@ __all__ = [
     "HEADS",
     "JUDGE_GIVEN",
     "KIND_HEADS",
+    "LANGUAGES_OF_A_FEW",
     "MEDIA_LIST",
     "MESSAGE_KINDS",
     "NEED_GIVEN",

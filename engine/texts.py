@@ -137,6 +137,7 @@ class GuideTexts(Strict):
 
     unsure: str
     unsure_about: str
+    meant: str
     declined: str
     elsewhere: str
     remark_offer: str

@@ -1,11 +1,12 @@
 """Teaches the small language model that reads messages, and writes it to `config/encoder`, once, in development.
 
-    python -m evaluation.encoder_lessons TEACHER.bin --state STATE.pt --steps 900 [--without 23,24] [--begin STATE.pt]
+    python -m evaluation.encoder_lessons TEACHER.bin --state STATE.pt --steps 900 [--without 23,24] [--begin STATE] [--often 25]
 
 Half of the teacher's layers learn at once to tell danger and kinds of messages, to bring messages and lines near the section or
 subject of the service that they belong to, in whichever of five languages, and to stay like the teacher. With `--without` the
 messages of some authors are kept out, and the sums of the heads on them are written beside the state: thresholds and weights are
-chosen by these. Needs torch and onnx, which the project itself does not; `config/encoder/README.md` is the record.
+chosen by these. `--begin`: go on from a state, or from an `encoder.onnx`; `--often`: authors who come up more often. Needs
+torch and onnx, which the project itself does not; `config/encoder/README.md` is the record.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ from engine import (
     sentences,
 )
 from evaluation.encoder_lines import own_lines, write_known
-from evaluation.encoder_teacher import Exported, Floats, Student, Teacher
+from evaluation.encoder_teacher import Exported, Floats, Student, Teacher, state_of
 from evaluation.kind_heads import HEAVY, NAMES, SOCIAL_SUBJECTS
 from evaluation.natural_messages import DATA, read_messages
 from evaluation.section_fusion import (
@@ -71,6 +72,8 @@ PIECES = 40_000
 DROPPED = 0.1
 MESSAGES, BELONGING, AT_ONCE = 44, 64, 16
 """Messages a step whose danger is learnt, texts that are brought near a label, and texts that are read at once."""
+OFTEN = 3
+"""How often a message of an author who is to come up more often is there, for once of any other."""
 PLAIN_TIMES = 2
 """How often a message of the short plain pairs comes up for once of any other: danger said in few words is missed most."""
 BEGUN_WITH = 24
@@ -89,11 +92,11 @@ NATURAL, OF_SERVICE, OFF_TOPIC = 0.3, 0.1, 0.05
 
 @dataclass(frozen=True)
 class Taught:
-    """A message and what is to be learnt from it."""
+    """A message and what is to be learnt from it; not a number where nobody said."""
 
     text: str
     before: tuple[str, ...]
-    danger: tuple[bool, ...]
+    danger: tuple[float, ...]
     kinds: tuple[float, ...]
     weight: float
     lang: str
@@ -125,7 +128,7 @@ class Curriculum:
     labels: int = 0
 
     @classmethod
-    def read(cls, without: set[str]) -> Curriculum:
+    def read(cls, without: set[str], often: set[str]) -> Curriculum:
         """Everything in `evaluation/data`, the first knowledge base, the service's lines and those about other subjects."""
         made = cls()
         sorted_as: dict[str, tuple[float, ...]] = {}
@@ -139,7 +142,7 @@ class Curriculum:
                 if one.natural and one.author in without:
                     made.held.append(taught)
                 else:
-                    made.taught += [taught] * times
+                    made.taught += [taught] * (OFTEN if one.author in often else times)
         gone = {" ".join(one.text.split()) for one in made.held}
         search = base()
         searches = {language: in_language(search, language) for language in search.knowledge.languages}
@@ -185,7 +188,7 @@ def _taught(one: Labelled, kinds: tuple[float, ...]) -> Taught:
     return Taught(
         text=one.message.message,
         before=said_before(one.message.earlier),
-        danger=tuple(one.wanted[name] for name in DANGER_HEADS),
+        danger=tuple(float(one.wanted.get(name, math.nan)) for name in DANGER_HEADS),
         kinds=kinds,
         weight=weight_of(one),
         lang=one.message.lang,
@@ -309,10 +312,14 @@ class Lessons:
         pooled = read(self.student, cut, DROPPED)
         messages, texts = pooled[:MESSAGES], pooled[MESSAGES:]
         weights = torch.tensor([one.weight for one in some])[:, None]
-        wanted = torch.tensor([[float(yes) for yes in one.danger] for one in some])
+        wanted = torch.tensor([one.danger for one in some])
         sums = self.student.sums(functional.dropout(pooled, DROPPED))
         danger = len(DANGER_HEADS)
-        each = functional.binary_cross_entropy_with_logits(sums[:MESSAGES, :danger], wanted, reduction="none")
+        told_of = sums[:MESSAGES, :danger]
+        each = (
+            functional.binary_cross_entropy_with_logits(told_of, wanted.nan_to_num(), reduction="none")
+            * ~wanted.isnan()
+        )
         kinds = torch.tensor([*(one.kinds for one in some), *(one.kinds for one in belonging)])
         known = ~kinds.isnan()
         same = [
@@ -421,12 +428,14 @@ def main() -> None:
     asked.add_argument("--steps", type=int, default=900)
     asked.add_argument("--out", type=Path, default=OUT)
     asked.add_argument("--without", default="")
+    asked.add_argument("--often", default="")
     asked.add_argument("--begin", type=Path)
     asked.add_argument("--state", type=Path, required=True)
     given = asked.parse_args()
     torch.manual_seed(1)
     whole = Teacher.load(given.teacher)
-    material = Curriculum.read(set(filter(None, given.without.split(","))))
+    without, often = (set(filter(None, some.split(","))) for some in (given.without, given.often))
+    material = Curriculum.read(without, often)
     full = PieceCutter(pieces_model(whole))
     used = {piece for one in (*material.taught, *material.held) for piece in full.pieces.encode(legible(one.text))}
     used |= {piece for line in own_lines() for piece in full.pieces.encode(legible(line))}
@@ -441,7 +450,8 @@ def main() -> None:
         np.save(rows_file, pooled_rows(elder, [full.cut(one.text) for one in material.taught]))
     student = Student(teacher, LAYERS, DIMS, ENCODER_HEADS, material.labels)
     if given.begin is not None:
-        student.load_state_dict(begun(torch.load(given.begin), student), strict=False)
+        state = state_of(given.begin) if given.begin.suffix == ".onnx" else torch.load(given.begin)
+        student.load_state_dict(begun(state, student), strict=False)
     Lessons(material, cutter, student, np.load(rows_file)).run(given.steps)
     torch.save(student.state_dict(), given.state)
     if material.held:

@@ -39,9 +39,9 @@ def write_known(encoder: TextEncoder, out: Path) -> tuple[int, int]:
     read = len(encoder.known.of(lines)[1])
     keys = np.array([key_of(line) for line in lines], dtype=np.uint64)
     order = np.argsort(keys)
-    rows = encoder.meanings(lines)[order]
+    rows = encoder.meanings(lines)
     np.save(out / "lines.npy", keys[order])
-    np.save(out / "line_rows.npy", np.rint(rows * 127 / np.abs(rows).max(axis=1, keepdims=True)).astype(np.int8))
+    np.save(out / "line_rows.npy", rows.whole[order])
     return len(lines), read
 
 

@@ -12,8 +12,10 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
+import onnx
 import torch
 from numpy.typing import NDArray
+from onnx import numpy_helper
 from torch import nn
 from torch.nn import functional
 
@@ -173,3 +175,22 @@ class Exported(nn.Module):  # type: ignore[misc]
         """`rows`: (pieces, width)."""
         pooled = self.student(rows[None])[0]
         return functional.normalize(self.student.meaning(pooled), dim=0), self.student.sums(pooled)
+
+
+def state_of(model: Path) -> dict[str, torch.Tensor]:
+    """The weights in a model that `Exported` was written to, as good as whole numbers of eight bits keep them; without words
+    and labels, which it does not hold."""
+    graph = onnx.load(model).graph
+    stored = {one.name: numpy_helper.to_array(one) for one in graph.initializer}
+    state = {
+        name.removeprefix("student."): torch.tensor(values)
+        for name, values in stored.items()
+        if name.startswith("student.")
+    }
+    for node in graph.node:
+        name = next((one for one in node.input if one.endswith("_quantized") and one in stored), None)
+        if node.op_type == "MatMulInteger" and name is not None:
+            whole, scale = stored[name].astype(np.float32), stored[name.replace("_quantized", "_scale")]
+            part = node.name.removeprefix("/student").rpartition("/MatMul")[0].strip("/").replace("/", ".")
+            state[f"{part}.weight"] = torch.tensor((whole * scale).T.copy())
+    return state

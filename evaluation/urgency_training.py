@@ -18,7 +18,7 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize
@@ -58,8 +58,11 @@ ALONE = 0.5
 OWN_LIFE = 2.0  # weight of what is said of dying and self-harm: most calm, most often missed
 CONSTRUCTED = 0.5  # weight of messages that were written one by one, and not in a persona's conversations
 SHOWN_WRONGLY = 0.07  # of natural harmless messages of unseen authors: sets the threshold of `urgent`
-ASKED_WRONGLY = 0.02  # of the same: sets by how much that threshold must be passed before somebody is asked
+ASKED_WRONGLY = 0.012  # of the same: sets by how much that threshold must be passed before somebody is asked
+CERTAIN_WRONGLY = 0.001  # of the same: and before nobody need be asked
 FLAGGED_WRONGLY = {"medical": 0.01, "delusional": 0.005}  # of messages that the other heads' labels do not fit
+BELIEFS_BEFORE = 0.0135  # of the messages of the version before: flagged where no author left out says what a belief is
+NOT_CHOSEN = 1e9
 MEDICAL = frozenset({"overdose_medicine_emergency", "refusing_food_drink"})
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
@@ -67,7 +70,7 @@ Floats = np.ndarray[Any, np.dtype[np.float64]]
 
 @dataclass(frozen=True)
 class Labelled:
-    """A message to learn from, what each head must say of it, who wrote it, and what it weighs."""
+    """A message to learn from, what each head must say of it as far as that is known, who wrote it, and what it weighs."""
 
     message: LabelledMessage
     author: str
@@ -76,16 +79,15 @@ class Labelled:
 
 
 def labelled(messages: Iterable[LabelledMessage]) -> list[Labelled]:
-    """Messages with what every head must say of them."""
+    """Messages with what every head must say of them; some authors have not said which beliefs are told as facts."""
+    rows = [(one, one.model_extra or {}) for one in messages]
+    say = {more.get("author", "") for _, more in rows if more.get("delusional")}
     found = []
-    for one in messages:
-        more = one.model_extra or {}
+    for one, more in rows:
         urgent = one.label == "urgent"
-        wanted = {
-            "urgent": urgent,
-            "medical": urgent and one.category in MEDICAL,
-            "delusional": bool(more.get("delusional", False)),
-        }
+        wanted = {"urgent": urgent, "medical": urgent and one.category in MEDICAL}
+        if more.get("author", "") in say:
+            wanted["delusional"] = bool(more.get("delusional", False))
         found.append(Labelled(one, str(more.get("author", "")), "conversation" in more, wanted))
     return found
 
@@ -158,8 +160,9 @@ class Material:
         kept = np.array([_fold(one) != without for one in self.rows])[self.origin]
         models = {}
         for name in HEADS:
-            chosen = np.flatnonzero(kept if name == "urgent" else kept & ~self.made)
-            wanted = np.array([one.wanted[name] for one in self.rows])[self.origin[chosen]]
+            known = np.array([name in one.wanted for one in self.rows])[self.origin]
+            chosen = np.flatnonzero(kept if name == "urgent" else kept & known & ~self.made)
+            wanted = np.array([one.wanted.get(name, False) for one in self.rows])[self.origin[chosen]]
             costs = self.weights[chosen] if name == "urgent" else balanced(wanted)
             models[name] = fit(self.matrix[chosen], np.where(wanted, 1.0, -1.0), costs)
         return models
@@ -185,6 +188,7 @@ def packed(
     bits: int = BITS,
     *,
     surer: float = 0.0,
+    certain: float = 1e9,
 ) -> bytes:
     """The weights file: one line of JSON, then little-endian 16-bit numbers, head by head."""
     heads, tables = [], []
@@ -196,7 +200,14 @@ def packed(
             table.byteswap()
         tables.append(table.tobytes())
     description = Description(
-        format=FORMAT, bits=bits, heads=tuple(heads), alone=ALONE, surer=surer, data=data, concepts=ideas
+        format=FORMAT,
+        bits=bits,
+        heads=tuple(heads),
+        alone=ALONE,
+        surer=surer,
+        certain=certain,
+        data=data,
+        concepts=ideas,
     )
     return description.model_dump_json().encode() + b"\n" + b"".join(tables)
 
@@ -284,23 +295,28 @@ def main() -> None:
         if one.message.id in told
     ]
     calm = [scores["urgent"] for one, scores in singly if not one.wanted["urgent"]]
-    surely = threshold_for(calm, ASKED_WRONGLY)
+    surely, certainly = threshold_for(calm, ASKED_WRONGLY), threshold_for(calm, CERTAIN_WRONGLY)
     held = lasting(singly, surely)
 
     def of(name: str, wanted: bool, lang: str = "", category: str = "") -> list[float]:
         return [
             scores[name]
             for one, scores in held
-            if one.wanted[name] is wanted and lang in {"", one.message.lang} and category in {"", one.message.category}
+            if one.wanted.get(name) is wanted
+            and lang in {"", one.message.lang}
+            and category in {"", one.message.category}
         ]
 
     thresholds = {"urgent": threshold_for(of("urgent", False), SHOWN_WRONGLY)}
-    thresholds |= {name: threshold_for(of(name, False), share) for name, share in FLAGGED_WRONGLY.items()}
+    thresholds |= {
+        name: threshold_for(scores, share) if (scores := of(name, False)) else NOT_CHOSEN
+        for name, share in FLAGGED_WRONGLY.items()
+    }
     models = _material[0].trained()
     state = TextEncoder.load(given.state, known=False)
-    thresholds, surely = carried_over(packed(models, thresholds, ideas, digest), state, surely)
-    surer = round(max(surely - thresholds["urgent"], 0.0), 4)
-    weights = packed(models, thresholds, ideas, digest, surer=surer)
+    carried = carried_over(packed(models, thresholds, ideas, digest), state, (surely, certainly))
+    thresholds, (surer, certain) = carried.thresholds, carried.above
+    weights = packed(models, thresholds, ideas, digest, surer=surer, certain=certain)
     WEIGHTS.write_bytes(weights)
     languages = sorted({one.message.lang for one, _ in held})
     record = {
@@ -313,7 +329,7 @@ def main() -> None:
             "a sentence alone must score higher by": ALONE,
         },
         "thresholds": {name: round(value, 4) for name, value in thresholds.items()},
-        "asked about from so much above the first": surer,
+        "asked about, and certain, from so much above the first": [surer, certain],
         "held out by author, natural messages, question or contacts shown": {
             "authors": sorted({one.author for one, _ in held}),
             "messages": len(held),
@@ -342,9 +358,16 @@ def main() -> None:
     print(json.dumps(record, indent=2, ensure_ascii=False))
 
 
-def carried_over(weights: bytes, state: TextEncoder, surely: float) -> tuple[dict[str, float], float]:
+class Carried(NamedTuple):
+    """The thresholds of the heads, and by how much that of `urgent` must be passed for more."""
+
+    thresholds: dict[str, float]
+    above: tuple[float, ...]
+
+
+def carried_over(weights: bytes, state: TextEncoder, further: Sequence[float]) -> Carried:
     """The thresholds under which the finished encoder finds as much as the state they were chosen with, in the messages of the
-    version before; nothing is looked at but how much that is. `surely`: from where on somebody is asked, likewise."""
+    version before; nothing is looked at but how much that is. `further`: higher ones of `urgent`, likewise."""
     heads = LinearHeads.parse(weights, HEADS)
     texts = [one for name in BEFORE for one in read_messages(DATA / f"{name}.jsonl")]
 
@@ -355,10 +378,13 @@ def carried_over(weights: bytes, state: TextEncoder, surely: float) -> tuple[dic
     chosen, finished = sums(state), sums(TextEncoder.load(ENCODER, known=False))
 
     def carried(name: str, threshold: float) -> float:
-        share = sum(one[name] >= threshold for one in chosen) / len(texts)
+        known = threshold < NOT_CHOSEN
+        share = sum(one[name] >= threshold for one in chosen) / len(texts) if known else BELIEFS_BEFORE
         return threshold_for([one[name] for one in finished], share)
 
-    return {one.name: carried(one.name, one.threshold) for one in heads.description.heads}, carried("urgent", surely)
+    thresholds = {one.name: carried(one.name, one.threshold) for one in heads.description.heads}
+    above = (carried("urgent", one) - thresholds["urgent"] for one in further)
+    return Carried(thresholds, tuple(round(max(one, 0.0), 4) for one in above))
 
 
 def counts(rows: Sequence[Labelled]) -> dict[str, dict[str, int]]:

@@ -33,6 +33,7 @@ ENGINE_ORDER = (
     "types",
     "proportions",
     "memo",
+    "memory",
     "steps",
     "files",
     "settings",

@@ -108,6 +108,8 @@ class WebhookSink(AbstractAsyncContextManager["WebhookSink"]):
         while last is not None and (batch := await self.database.run(partial(self._next, last=last))) is not None:
             await self._send(client, batch)
             await self.database.run(partial(_take_out, ids=batch.ids))
+            if last in batch.ids:  # SQLite gives the number of a row that is gone to the next one that comes
+                break
 
     def _next(self, connection: Connection, last: int) -> _Batch | None:
         waiting = select(outbox).where(outbox.c.id <= last).order_by(outbox.c.id).limit(BATCH)

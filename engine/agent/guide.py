@@ -24,13 +24,16 @@ from engine.texts import GuideTexts
 from engine.types import Message, Offer, Role
 from engine.urgency.person import about_another, about_self
 
-SURE = 0.6
-"""From this chance on that the first section answers, it is quoted; of the natural messages so answered, 0.79 were right."""
+SURE, LIKELY = 0.6, 0.42
+"""From the first chance on that the first section answers, it is quoted; of the natural messages so answered, 0.79 were right.
+From the second on it is quoted below the question whether it is meant: of 43 natural messages in between two readers found 0.71
+so answered usefully (a passage on something else, by both, in 4), and 0.64 of the same with questions to tap alone."""
 NEAR = 0.32
 """Below this chance that one of the first four answers, nothing is offered: a list in which nothing fits is worse than a no."""
 REMARK_NEAR, FIRST_REMARK_NEAR, SHORT_REMARK_NEAR, REMARK_WORDS = 0.6, 0.4, 0.8, 6
 """Somebody who asks nothing is offered something only from such a chance on: the second for who begins so, the third where they
-wrote fewer words. Of natural remarks that were offered something so, half had it among three questions."""
+wrote fewer words. Of natural remarks that were offered something so, half had it among three questions. From 0.4, 0.35 and 0.5 on
+it was more, and worse: of 66 remarks twice as many were then answered off the point (18, 9)."""
 BESIDE = 0.05
 """What has less of the first one's share is not offered beside it: three buttons in place of four, hardly a right one less."""
 GRAVE = frozenset({"self_harm", "violence", "legal_capacity"})
@@ -56,17 +59,23 @@ class Understood:
     @property
     def sure(self) -> SectionHit | None:
         """The section to quote, if that is sure."""
-        first = self.hits[0] if self.hits else None
-        return first if first is not None and first is self.found.hits[0] and self._is_sure else None
+        return self._first(SURE)
+
+    @property
+    def likely(self) -> SectionHit | None:
+        """The section to quote with the question whether it is meant."""
+        return self._first(LIKELY)
 
     @property
     def meant(self) -> tuple[SectionHit, ...]:
         """What may have been meant: without what is far behind the first."""
         return tuple(one for one in self.hits if one.share >= BESIDE * self.hits[0].share)
 
-    @property
-    def _is_sure(self) -> bool:
-        return self.found.right >= SURE and self.found.like >= LEAST_LIKE and self.found.here
+    def _first(self, least: float) -> SectionHit | None:
+        first = self.hits[0] if self.hits else None
+        if first is None or first is not self.found.hits[0]:
+            return None
+        return first if self.found.right >= least and self.found.like >= LEAST_LIKE and self.found.here else None
 
     @property
     def away(self) -> bool:

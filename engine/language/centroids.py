@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
 
@@ -17,7 +17,7 @@ import numpy as np
 
 from engine.language.encoder import TextEncoder
 from engine.language.text import stem, words
-from engine.language.vectors import Floats, Numbers, numbered, of_length_one
+from engine.language.vectors import Floats, Numbers, UnitRows, numbered, of_length_one
 
 LONGEST = 300
 """Words of a text that are read."""
@@ -56,88 +56,23 @@ def pieces(word: str) -> list[str]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TermCentroids:
-    """One centroid a label over terms, each of which has a number.
+class Terms:
+    """Terms by number, and how telling each is.
 
     `places`: the numbers of single terms. `pairs`: neighbours, as the first's number times that of single terms and the
-    second's; sorted, and numbered on from the single ones. `starts`: where each term's labels begin in `labels` and
-    `values`, the last one their end.
+    second's; sorted, and numbered on from the single ones.
     """
 
-    size: int
-    places: dict[str, int]
-    pairs: Numbers
-    rarity: Floats
-    starts: Numbers
-    labels: Numbers
-    values: Floats
+    places: dict[str, int] = field(repr=False)
+    pairs: Numbers = field(repr=False)
+    rarity: Floats = field(repr=False)
 
     @cached_property
     def strange(self) -> float:
         """What an unknown term adds to the square of a text's length: as much as the rarest known one."""
         return float(self.rarity.max(initial=1.0)) ** 2
 
-    @classmethod
-    def build(
-        cls,
-        places: dict[str, int],
-        columns: Numbers,
-        rows: Numbers,
-        owners: Numbers,
-        weights: Floats,
-        size: int,
-        *,
-        in_pairs: bool = False,
-    ) -> TermCentroids:
-        """Terms by number, text after text, and the text of each. `owners`: the label of each text, ascending; `weights`:
-        how much it counts. `in_pairs`: neighbours count, too."""
-        known, count = len(places), len(owners)
-        pairs = np.zeros(0, dtype=np.int64)
-        if in_pairs:
-            near = rows[1:] == rows[:-1]
-            pairs, paired = np.unique(columns[:-1][near] * known + columns[1:][near], return_inverse=True)
-            columns, rows = np.concatenate((columns, known + paired)), np.concatenate((rows, rows[1:][near]))
-        width = max(1, known + len(pairs))
-        found, counts = np.unique(columns * count + rows, return_counts=True)
-        column, row = np.divmod(found, max(1, count))
-        rarity = np.log((1 + count) / (1 + np.bincount(column, minlength=width))) + 1
-        values = (1 + np.log(counts)) * rarity[column]
-        norms = np.sqrt(np.bincount(row, weights=values**2, minlength=count))
-        values = values / norms[row] * weights[row]
-        # By term and then by text, and so by label: what belongs together stands together.
-        label = owners[row]
-        first = np.ones(len(found), dtype=bool)
-        first[1:] = (column[1:] != column[:-1]) | (label[1:] != label[:-1])
-        values = np.bincount(np.cumsum(first) - 1, weights=values)
-        column, label = column[first], label[first]
-        lengths = np.sqrt(np.bincount(label, weights=values**2, minlength=size))
-        return cls(
-            size=size,
-            places=places,
-            pairs=pairs,
-            rarity=rarity.astype(np.float32),
-            starts=np.searchsorted(column, np.arange(width + 1)).astype(np.int32),
-            labels=label.astype(np.int16 if size < 1 << 15 else np.int32),
-            values=(values / np.maximum(lengths[label], 1e-9)).astype(np.float32),
-        )
-
-    def likeness(self, said: Sequence[str], strange: float) -> Floats:
-        """How like terms and their neighbours each label is, from 0 to 1.
-
-        `strange`: how much of an unknown term counts as unknown, from 0 to 1; nothing of an unknown pair does.
-        """
-        found, norm = np.zeros(self.size, dtype=np.float32), 0.0
-        for place, count in Counter((*(self.places.get(one, one) for one in said), *self._paired(said))).items():
-            if isinstance(place, str):
-                norm += self.strange * strange
-                continue
-            weight = (1 + np.log(count)) * float(self.rarity[place])
-            norm += weight * weight
-            start, end = self.starts[place], self.starts[place + 1]
-            found[self.labels[start:end]] += weight * self.values[start:end]
-        return np.asarray(found / max(norm, 1e-9) ** 0.5, dtype=np.float32)
-
-    def _paired(self, said: Sequence[str]) -> list[int]:
+    def paired(self, said: Sequence[str]) -> list[int]:
         """The numbers of the pairs that are known, in order."""
         if not len(self.pairs):
             return []
@@ -149,13 +84,91 @@ class TermCentroids:
         found: list[int] = (len(self.places) + at[known]).tolist()
         return found
 
+
+@dataclass(frozen=True, kw_only=True)
+class CountedTerms:
+    """Which terms stand in which texts: by term and then by text, and what each counts in its text."""
+
+    terms: Terms
+    column: Numbers
+    row: Numbers
+    values: Floats
+
+    @classmethod
+    def of(
+        cls, places: dict[str, int], columns: Numbers, rows: Numbers, count: int, *, in_pairs: bool = False
+    ) -> CountedTerms:
+        """Terms by number, text after text, and the text of each, of `count` texts. `in_pairs`: neighbours count, too."""
+        known = len(places)
+        pairs = np.zeros(0, dtype=np.int64)
+        if in_pairs:
+            near = rows[1:] == rows[:-1]
+            pairs, paired = np.unique(columns[:-1][near] * known + columns[1:][near], return_inverse=True)
+            columns, rows = np.concatenate((columns, known + paired)), np.concatenate((rows, rows[1:][near]))
+        found, counts = np.unique(columns * count + rows, return_counts=True)
+        column, row = np.divmod(found, max(1, count))
+        rarity = np.log((1 + count) / (1 + np.bincount(column, minlength=max(1, known + len(pairs))))) + 1
+        values = (1 + np.log(counts)) * rarity[column]
+        norms = np.sqrt(np.bincount(row, weights=values**2, minlength=count))
+        terms = Terms(places=places, pairs=pairs, rarity=rarity.astype(np.float32))
+        return cls(terms=terms, column=column, row=row, values=values / norms[row])
+
+
+@dataclass(frozen=True, kw_only=True)
+class TermCentroids:
+    """One centroid a label over terms.
+
+    `starts`: where each term's labels begin in `labels` and `values`, the last one their end.
+    """
+
+    size: int
+    terms: Terms
+    starts: Numbers = field(repr=False)
+    labels: Numbers = field(repr=False)
+    values: Floats = field(repr=False)
+
+    @classmethod
+    def build(cls, counted: CountedTerms, owners: Numbers, weights: Floats, size: int) -> TermCentroids:
+        """`owners`: the label of each text, ascending; `weights`: how much it counts."""
+        column, values = counted.column, counted.values * weights[counted.row]
+        # By term and then by text, and so by label: what belongs together stands together.
+        label = owners[counted.row]
+        first = np.ones(len(column), dtype=bool)
+        first[1:] = (column[1:] != column[:-1]) | (label[1:] != label[:-1])
+        sums = np.bincount(np.cumsum(first) - 1, weights=values)
+        column, label = column[first], label[first]
+        lengths = np.sqrt(np.bincount(label, weights=sums**2, minlength=size))
+        return cls(
+            size=size,
+            terms=counted.terms,
+            starts=np.searchsorted(column, np.arange(len(counted.terms.rarity) + 1)).astype(np.int32),
+            labels=label.astype(np.int16 if size < 1 << 15 else np.int32),
+            values=(sums / np.maximum(lengths[label], 1e-9)).astype(np.float32),
+        )
+
+    def likeness(self, said: Sequence[str], strange: float) -> Floats:
+        """How like terms and their neighbours each label is, from 0 to 1.
+
+        `strange`: how much of an unknown term counts as unknown, from 0 to 1; nothing of an unknown pair does.
+        """
+        found, norm, terms = np.zeros(self.size, dtype=np.float32), 0.0, self.terms
+        for place, count in Counter((*(terms.places.get(one, one) for one in said), *terms.paired(said))).items():
+            if isinstance(place, str):
+                norm += terms.strange * strange
+                continue
+            weight = (1 + np.log(count)) * float(terms.rarity[place])
+            norm += weight * weight
+            start, end = self.starts[place], self.starts[place + 1]
+            found[self.labels[start:end]] += weight * self.values[start:end]
+        return np.asarray(found / max(norm, 1e-9) ** 0.5, dtype=np.float32)
+
     def covered(self, said: Iterable[str]) -> Floats:
         """How much of what terms tell each label's texts have at all, from 0 to 1: one telling word that is missing says
         more than many common ones that are there."""
         found, whole = np.zeros(self.size, dtype=np.float32), 0.0
         for term in dict.fromkeys(said):
-            place = self.places.get(term)
-            telling = self.strange**0.5 if place is None else float(self.rarity[place])
+            place = self.terms.places.get(term)
+            telling = self.terms.strange**0.5 if place is None else float(self.terms.rarity[place])
             whole += telling
             if place is not None:
                 found[self.labels[self.starts[place] : self.starts[place + 1]]] += telling
@@ -175,7 +188,7 @@ class Centroids:
     pieces: TermCentroids
     encoder: TextEncoder | None
     kin: Floats
-    meant: Floats
+    meant: UnitRows
     texts: TermCentroids
     text_labels: Numbers
 
@@ -194,9 +207,10 @@ class Centroids:
         lengths = np.fromiter(map(len, read), dtype=np.int64, count=len(read))
         owners = np.array([one.label for one in texts], dtype=np.int64)
         weights = np.array([one.weight for one in texts], dtype=np.float32)
-        meant = np.zeros((0, 0), dtype=np.float32) if encoder is None else encoder.meanings([one.text for one in texts])
-        kin = np.zeros((size, meant.shape[1]), dtype=np.float32)
-        np.add.at(kin, owners[: len(meant)], meant * weights[: len(meant), None])
+        meant = UnitRows.none() if encoder is None else encoder.meanings([one.text for one in texts])
+        kin = np.zeros((size, meant.whole.shape[1]), dtype=np.float32)
+        for some, meanings in meant.blocks():
+            np.add.at(kin, owners[some], meanings * weights[some, None])
         rows = np.repeat(np.arange(len(read)), lengths)
         begun = np.arange(len(said)) - np.repeat(np.cumsum(lengths) - lengths, lengths) < LONGEST
         said, rows = said[begun], rows[begun]
@@ -206,16 +220,17 @@ class Centroids:
         heard, spelt = np.flatnonzero(np.bincount(said, minlength=len(known))), list(known)
         stem_of = np.zeros(len(known), dtype=np.int64)
         stems, stem_of[heard] = numbered(stem(spelt[at], language) for at in heard)
-        terms, each = stem_of[said], np.arange(len(texts))
-        alike = np.ones(len(texts), dtype=np.float32)
+        by_words = CountedTerms.of(stems, stem_of[said], rows, len(texts), in_pairs=True)
+        by_pieces = CountedTerms.of(parts, columns, np.repeat(rows, many[said]), len(texts))
+        each, alike = np.arange(len(texts)), np.ones(len(texts), dtype=np.float32)
         return cls(
             language=language,
-            words=TermCentroids.build(stems, terms, rows, owners, weights, size, in_pairs=True),
-            pieces=TermCentroids.build(parts, columns, np.repeat(rows, many[said]), owners, weights, size),
+            words=TermCentroids.build(by_words, owners, weights, size),
+            pieces=TermCentroids.build(by_pieces, owners, weights, size),
             encoder=encoder,
             kin=of_length_one(kin),
             meant=meant,
-            texts=TermCentroids.build(stems, terms, rows, each, alike, len(texts), in_pairs=True),
+            texts=TermCentroids.build(by_words, each, alike, len(texts)),
             text_labels=owners,
         )
 
@@ -234,7 +249,7 @@ class Centroids:
         """How like what a text means the nearest texts of each label are; zeros without an encoder."""
         if self.encoder is None:
             return self._nothing()
-        return self._best(_alike(self.meant, _meaning(self.encoder, text, before)))
+        return self._best(self.meant.like(_meaning(self.encoder, text, before)))
 
     def in_pieces(self, text: str) -> Floats:
         """How like a text each label is by pieces of words: misspelt ones, other endings, parts of compounds."""

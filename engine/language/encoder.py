@@ -22,13 +22,21 @@ from sentencepiece import SentencePieceProcessor
 
 from engine.exceptions import ConfigurationError
 from engine.language.letters import legible
-from engine.language.vectors import Floats, of_length_one
+from engine.language.vectors import Floats, UnitRows, in_whole_numbers, of_length_one
 from engine.memo import once_a_turn
 
 if TYPE_CHECKING:
     from onnxruntime import InferenceSession
 
-BROKEN = ("Fail", "InvalidArgument", "InvalidGraph", "InvalidProtobuf", "NotImplemented", "RuntimeException")
+BROKEN = (
+    "Fail",
+    "InvalidArgument",
+    "InvalidGraph",
+    "InvalidProtobuf",
+    "NoSuchFile",
+    "NotImplemented",
+    "RuntimeException",
+)
 """What onnxruntime raises where a file is no model, or not a whole one; nothing but these names joins them."""
 REMEDY = "Put back the files that came with this version, or make them with `python -m evaluation.encoder_lessons`."
 LONGEST = 4000
@@ -100,8 +108,9 @@ class TextEncoder:
             options.log_severity_level = 3
             return cls(
                 description=description,
+                # By its path: bytes that are handed over are kept beside what is made of them.
                 session=onnx.InferenceSession(
-                    (folder / "encoder.onnx").read_bytes(), options, providers=["CPUExecutionProvider"]
+                    str(folder / "encoder.onnx"), options, providers=["CPUExecutionProvider"]
                 ),
                 pieces=SentencePieceProcessor(model_file=str(folder / "pieces.model")),
                 rows=np.load(folder / "rows.npy", mmap_mode="r"),
@@ -129,12 +138,12 @@ class TextEncoder:
         sums = {name: sum(one.sums[name] for one in windows) / len(windows) for name in self.description.heads}
         return TextReading(meaning=meaning, sums=sums)
 
-    def meanings(self, lines: Sequence[str]) -> Floats:
+    def meanings(self, lines: Sequence[str]) -> UnitRows:
         """A row for each line of a knowledge base; those that came with the model are not read again."""
         rows, missing = self.known.of(lines)
         for at in missing:
-            rows[at] = self.read(lines[at]).meaning
-        return rows
+            rows[at] = in_whole_numbers(self.read(lines[at]).meaning[None])[0]
+        return UnitRows.of(rows)
 
     def _read(self, text: str, before: str) -> tuple[TextReading, ...]:
         said = self._cut(text)
@@ -156,34 +165,42 @@ class TextEncoder:
 
 @dataclass(frozen=True, kw_only=True)
 class KnownLines:
-    """Lines of our own knowledge bases that were read when the model was made: `keys`, ascending, and a row each."""
+    """Lines of our own knowledge bases that were read when the model was made: `keys`, ascending, and a row each in a file, which
+    is looked into where lines are asked for, and not kept."""
 
     keys: NDArray[np.uint64] = field(repr=False)
-    rows: NDArray[np.int8] = field(repr=False)
+    dims: int
+    file: Path | None = None
 
     @classmethod
     def load(cls, folder: Path, dims: int) -> KnownLines:
-        """Read them, without taking them into memory; raises OSError or ValueError."""
-        keys, rows = np.load(folder / "lines.npy"), np.load(folder / "line_rows.npy", mmap_mode="r")
-        if rows.shape != (len(keys), dims):
+        """Read the keys; raises OSError or ValueError."""
+        made = cls(keys=np.load(folder / "lines.npy"), dims=dims, file=folder / "line_rows.npy")
+        if made._rows().shape != (len(made.keys), dims):
             raise ValueError("the known lines are not whole")
-        return cls(keys=keys, rows=rows)
+        return made
 
     @classmethod
     def none(cls, dims: int) -> KnownLines:
         """No line."""
-        return cls(keys=np.zeros(0, dtype=np.uint64), rows=np.zeros((0, dims), dtype=np.int8))
+        return cls(keys=np.zeros(0, dtype=np.uint64), dims=dims)
 
-    def of(self, lines: Sequence[str]) -> tuple[Floats, list[int]]:
-        """A row for each line, of length one where it is known; and the places of the others."""
-        found = np.zeros((len(lines), self.rows.shape[1]), dtype=np.float32)
+    def of(self, lines: Sequence[str]) -> tuple[NDArray[np.int8], list[int]]:
+        """A row for each line, of zeros where it is not known; and the places of these."""
+        found = np.zeros((len(lines), self.dims), dtype=np.int8)
         if not len(lines) or not len(self.keys):
             return found, list(range(len(lines)))
         keys = np.array([key_of(line) for line in lines], dtype=np.uint64)
         at = np.searchsorted(self.keys, keys).clip(max=len(self.keys) - 1)
         there = self.keys[at] == keys
-        found[there] = of_length_one(self.rows[at[there]].astype(np.float32))
+        found[there] = self._rows()[at[there]]
         return found, np.flatnonzero(~there).tolist()
+
+    def _rows(self) -> NDArray[np.int8]:
+        rows: NDArray[np.int8] = (
+            np.zeros((0, self.dims), np.int8) if self.file is None else np.load(self.file, mmap_mode="r")
+        )
+        return rows
 
 
 def key_of(line: str) -> int:

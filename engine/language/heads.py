@@ -40,9 +40,9 @@ class Description(BaseModel):
     bits: int = Field(ge=8, le=20)
     heads: tuple[Head, ...]
     alone: float = Field(ge=0)  # by how much a single sentence must score higher than a whole text
-    surer: float = Field(
-        default=0.0, ge=0
-    )  # by how much the first head must pass its threshold before somebody is asked
+    # By how much the first head must pass its threshold before somebody is asked, and before that is certain.
+    surer: float = Field(default=0.0, ge=0)
+    certain: float = Field(default=1e9, ge=0)
     data: str  # hash of the data it was trained on
     concepts: dict[str, str]  # words by idea, `*` marks a beginning
 

@@ -26,6 +26,7 @@ from engine.language.spelling import SAID, Spelling
 from engine.language.text import words
 from engine.language.vectors import Floats, Numbers, numbered
 from engine.memo import once_a_turn
+from engine.memory import hand_back
 from engine.retrieval.protocol import Hit, Retriever
 from engine.retrieval.questions import content_words, split
 from engine.retrieval.section_weights import WEIGHTS
@@ -122,6 +123,7 @@ class SectionSearch(Retriever):
         finally:
             if was_on:
                 gc.enable()
+            hand_back()
 
     def texts(self) -> Iterator[LabelledText]:
         """What each section is found by, labelled with its place."""

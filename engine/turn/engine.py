@@ -267,7 +267,7 @@ class Engine:
             below = (assistant.guide.said(asked.language).own_language_only, *below)
         turn = self._turn(conversation, assistant, text, cleaned.truncated, answer, urgency, ledger, below)
         declined = _declined(conversation, assistant, asked, answer)
-        held = withheld or (due is Help.QUESTION and _asks(conversation, assistant, asked, answer))
+        held = due is Help.QUESTION and (withheld or _kind_words(answer))
         danger = after(conversation.danger, due, urgency, text if held else "")
         conversation = replace(turn.conversation, danger=danger)
         # While the check question is open nothing else asks for a tap.
@@ -662,11 +662,10 @@ def _declined(before: Conversation, assistant: Assistant, asked: TurnRequest, an
     return _is_asking(before, assistant, asked)
 
 
-def _asks(before: Conversation, assistant: Assistant, asked: TurnRequest, answer: Answer) -> bool:
-    """Whether a message asks something and got nothing but a kind sentence: it is held, to be answered after a no."""
+def _kind_words(answer: Answer) -> bool:
+    """Whether a message got nothing but a kind sentence: with a check question it is held, to be answered after a no."""
     draft = answer.filtered.draft
-    kind_words = draft is not None and draft.fixed and not (draft.citations or draft.service)
-    return kind_words and _is_asking(before, assistant, asked)
+    return draft is not None and draft.fixed and not (draft.citations or draft.service)
 
 
 def _quotes(answer: Answer) -> bool:

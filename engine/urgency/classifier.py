@@ -23,9 +23,6 @@ EARLIER = 2
 """So many of the person's messages before this one are read with it; no other fast layer reads any."""
 BY_WORDS = 0.6
 """What a sum by words counts beside one of the encoder."""
-SURE = 4.5
-"""From this sum on nobody need be asked first: of 2,407 natural harmless messages of fourteen authors nothing has learnt from,
-said before any danger, six reach it, and of 514 urgent ones two in five (`docs/urgency.md`)."""
 HEAVILY = 0.4
 """By so much a suspicion must pass its threshold before somebody is asked because of what they tell: of 12 natural messages
 below it that told something heavy none was urgent, above it 7 of 24."""
@@ -88,18 +85,20 @@ class UrgencyClassifier:
         """`concern` where a message sounds like danger, read with what was said before it; never `urgent`."""
         scores = self.scores(message, earlier)
         found = {head.name: scores[head.name] >= head.threshold for head in self.heads.description.heads}
-        weighs = self.heads.description.heads[0].threshold + HEAVILY
-        surely = self.heads.description.heads[0].threshold + self.heads.description.surer
+        passed = scores["urgent"] - self.heads.description.heads[0].threshold
         # A belief told as a fact sounds like danger; who tells one is asked, not told to call, unless a body is in danger.
-        sure = scores["urgent"] >= SURE and (found["medical"] or not found["delusional"])
-        faint = found["urgent"] and scores["urgent"] < surely and not found["medical"]
+        certain = passed >= self.heads.description.certain
+        sure = certain and (found["medical"] or not found["delusional"])
+        faint = found["urgent"] and passed < self.heads.description.surer and not found["medical"]
+        heard = found["urgent"] or found["medical"]
         return LayerResult(
             layer=self.name,
+            calm=not heard,
             # What the head of bodies has learnt is urgent too, and it is sure before the other is.
-            level=UrgencyLevel.CONCERN if found["urgent"] or found["medical"] else UrgencyLevel.NONE,
+            level=UrgencyLevel.CONCERN if heard else UrgencyLevel.NONE,
             sure=sure,
             faint=faint,
-            heavy=faint and scores["urgent"] >= weighs and self.tells_heavily(message, earlier),
+            heavy=faint and passed >= HEAVILY and self.tells_heavily(message, earlier),
             kind=self._kind(message, earlier, found, plain=found["urgent"] and not faint),
             delusional_framing=found["delusional"],
         )

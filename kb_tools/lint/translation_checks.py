@@ -38,10 +38,11 @@ from kb_tools.reading_ease import EASE
 
 _FIGURE = re.compile(r"\d+(?:[.,\u00a0\u202f]\d+)*")
 _MARKS = re.compile(r"[.,\u00a0\u202f]")
+_NAME = re.compile(r"\{#\w+\}")  # the id of a section, behind its heading
 _ITEM = re.compile(r"^[ \t]*[-*•][ \t]", re.M)
 _READ = frozenset({DirectiveKind.SHOW, DirectiveKind.ASK})
 """Directives with words that people read: these are translated, the rest stays to the letter."""
-LONG_ENOUGH, SURELY = 8, 0.98
+LONG_ENOUGH, SURELY = 8, 0.8
 """A sentence of so many words that is English with such a probability has been left in English."""
 RENEW = "Go over it, then `cafi kb translate LANGUAGE --renew`."
 
@@ -138,9 +139,10 @@ def _differing(original: str, here: str) -> str:
 def _read_aloud(translation: Translation, limits: LintLimits, language: str) -> Iterator[LintFinding]:
     path, body = translation.path, without_brackets(translation.body)
     for one in sentences(body):
-        if len(words(one)) < LONG_ENOUGH:
+        said = _NAME.sub("", one)
+        if len(words(said)) < LONG_ENOUGH:
             continue
-        code, chance = language_identifier().classify(one)
+        code, chance = language_identifier().likeliest(said)
         if code == "en" and chance >= SURELY and one in translation.body:
             line = translation.body.count("\n", 0, translation.body.index(one)) + 1 + translation.above
             yield _finding("english", Severity.WARNING, path, line, f"This is English: “{one[:60]}”.")

@@ -7,7 +7,7 @@ from engine import language_identifier, words
 ENGLISH, UNKNOWN = "en", "und"
 SURE = 0.5
 """Under this probability the language is not known."""
-_NAMES = {"no": "nb", "zxx": UNKNOWN}
+_NAMES = {"no": "nb"}
 
 
 def guess(text: str) -> str:
@@ -15,5 +15,6 @@ def guess(text: str) -> str:
     found = words(text)[:20_000]
     if not found:
         return UNKNOWN
-    language, probability = language_identifier().classify(" ".join(found))
-    return _NAMES.get(language, str(language)) if probability >= SURE else UNKNOWN
+    chances = language_identifier().chances(" ".join(found))
+    language = max(chances, key=chances.__getitem__, default=UNKNOWN)
+    return _NAMES.get(language, language) if chances.get(language, 0.0) >= SURE else UNKNOWN

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
 from engine.agent.service import SERVICE
+from engine.retrieval.questions import split
 from engine.turn.engine import Engine
 from engine.types import DangerAnswer, Help
 from tests.team import shipped_engine
+
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module")
@@ -134,3 +139,20 @@ async def test_what_is_about_another_subject_is_declined_in_each_language(shippe
     ):
         turn = await shipped.respond(shipped.start(), message)
         assert not turn.reply.citations and all(one.source == SERVICE for one in turn.offers), message
+
+
+async def test_what_is_likely_but_not_sure_is_quoted_below_the_question_whether_it_is_meant(shipped: Engine) -> None:
+    """Quoted at once where it is sure; asked first where it is likely; otherwise nothing but questions to tap."""
+    rows = (ROOT / "evaluation" / "data" / "ordinary_questions.jsonl").read_text(encoding="utf-8").splitlines()
+    guide = shipped.assistants["schizophrenia"].guide
+    meant, seen = guide.said("en").meant, set[str]()
+    for question in (json.loads(row)["question"] for row in rows):
+        turn = await shipped.respond(shipped.start(), question, language="en")
+        understood = guide.understand(question, (), "en")
+        if turn.help is not Help.NONE or not turn.reply.citations or len(split(question)) > 1:
+            continue
+        asked = turn.reply.text.startswith(meant)
+        assert understood.likely is not None and asked == (understood.sure is None), question
+        assert turn.offers, question
+        seen.add("asked" if asked else "sure")
+    assert seen == {"asked", "sure"}

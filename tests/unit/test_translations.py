@@ -500,7 +500,7 @@ def test_a_few_words_leave_a_conversations_language_only_where_they_are_plainly_
 ) -> None:
     """Two or three words are judged by themselves and weighed against the last message that shows a language."""
     before = tuple(Message(role=Role.USER, content=one) for one in earlier)
-    assert LanguageDetector().of(message, before) == language
+    assert LanguageDetector(few=shipped().short_languages).of(message, before) == language
 
 
 @pytest.mark.parametrize(
@@ -519,7 +519,7 @@ def test_a_few_words_leave_a_conversations_language_only_where_they_are_plainly_
 def test_somebody_who_begins_with_a_greeting_alone_is_greeted_in_its_language(message: str, language: str) -> None:
     """A single first word tells the language where it greets in one only; in a conversation it tells nothing."""
     running = shipped()
-    detector = LanguageDetector(greetings=running.service.greetings())
+    detector = LanguageDetector(few=running.short_languages, greetings=running.service.greetings())
     assert detector.of(message) == language
     assert detector.of(message, (Message(role=Role.USER, content=IN_GERMAN),)) == "de"
 
