@@ -6,7 +6,7 @@ Everything here is frozen; a turn takes one conversation and returns another.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 
@@ -183,13 +183,12 @@ class LayerResult:
 
     `decides`: it has read the message in its conversation, so that its answer stands in place of another's suspicion.
     `another`: the person in danger is not the writer. `entry`: the id of that in the table of dangers that tells what to do.
-    `calm`: it has heard nothing, so that a mere phrase is asked about. `sure`: a suspicion so plain that nothing need be asked
-    first. `faint`: one with which contacts are shown, and nothing is asked, unless the message tells something `heavy`.
+    `sure`: a suspicion so plain that nothing need be asked first. `faint`: one with which contacts are shown, and nothing is
+    asked, unless the message tells something `heavy`.
     """
 
     layer: str
     level: UrgencyLevel
-    calm: bool = False
     sure: bool = False
     faint: bool = False
     heavy: bool = False
@@ -220,15 +219,9 @@ class Urgency:
     def of(cls, layers: Iterable[LayerResult]) -> Urgency:
         """Combine layers: one that is sure of danger is believed; a suspicion is decided by the layer that can.
 
-        Where a layer that decides has answered, its level and its flag stand; where none has, a suspicion stays one. A phrase in
-        which a layer that reads the whole message hears nothing ("my brother is the death of me") is no more than a suspicion.
+        Where a layer that decides has answered, its level and its flag stand; where none has, a suspicion stays one.
         """
         results = tuple(layers)
-        if any(one.calm for one in results):
-            results = tuple(
-                one if one.decides or one.level is not UrgencyLevel.URGENT else replace(one, level=UrgencyLevel.CONCERN)
-                for one in results
-            )
         sure = [one for one in results if one.level is UrgencyLevel.URGENT]
         deciding = [one for one in results if one.decides and not one.failed]
         counted = sure or deciding or results

@@ -62,7 +62,7 @@ class LanguageDetector:
 
     def of(self, message: str, earlier: Sequence[Message] = (), usual: str | None = None) -> str:
         """The code of the language, the usual one in doubt; `usual` in place of the detector's own."""
-        said = words(message[:LONGEST])
+        said = [one for one in words(message[:LONGEST]) if len(one) > 1]  # a letter by itself tells no language
         if len(said) < LEAST:
             return self._of_a_few(said, message, earlier, usual)
         usual = usual or self.usual

@@ -90,12 +90,10 @@ class UrgencyClassifier:
         certain = passed >= self.heads.description.certain
         sure = certain and (found["medical"] or not found["delusional"])
         faint = found["urgent"] and passed < self.heads.description.surer and not found["medical"]
-        heard = found["urgent"] or found["medical"]
         return LayerResult(
             layer=self.name,
-            calm=not heard,
             # What the head of bodies has learnt is urgent too, and it is sure before the other is.
-            level=UrgencyLevel.CONCERN if heard else UrgencyLevel.NONE,
+            level=UrgencyLevel.CONCERN if found["urgent"] or found["medical"] else UrgencyLevel.NONE,
             sure=sure,
             faint=faint,
             heavy=faint and passed >= HEAVILY and self.tells_heavily(message, earlier),

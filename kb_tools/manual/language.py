@@ -15,6 +15,8 @@ def guess(text: str) -> str:
     found = words(text)[:20_000]
     if not found:
         return UNKNOWN
-    chances = language_identifier().chances(" ".join(found))
+    text, identifier = " ".join(found), language_identifier()
+    chances = identifier.chances(text)
     language = max(chances, key=chances.__getitem__, default=UNKNOWN)
-    return _NAMES.get(language, language) if chances.get(language, 0.0) >= SURE else UNKNOWN
+    # Near relatives share what speaks for one of them: a sentence in Norwegian is half Danish.
+    return _NAMES.get(language, language) if identifier.likeliest(text)[1] >= SURE else UNKNOWN

@@ -127,7 +127,7 @@ async def test_a_long_question_is_written_into_a_form(tmp_path: Path) -> None:
         async with running(fake, tmp_path) as bot:
             await agreed(bot, room.anna, room.channel)
             opened = await room.anna.slash(room.channel, "ask").opened()
-            sent = room.anna.submit(opened, text="what are the voices? " + "I hear them. " * 100)
+            sent = room.anna.submit(opened, text="what are the voices? " + "What are voices? " * 70)
             told = await sent.reply()
             (thread,) = fake.threads(room.channel)
             assert thread.mention in told.content

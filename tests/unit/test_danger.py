@@ -107,16 +107,6 @@ def test_a_sure_suspicion_shows_the_referral_and_after_a_no_the_question() -> No
     assert after(Danger(), Help.REFERRAL, sure, "words").held == "" and after(Danger(), Help.REFERRAL, sure, "so?").held
 
 
-def test_a_phrase_in_which_the_whole_message_says_nothing_of_danger_is_asked_about() -> None:
-    """The floor's phrase is but a suspicion where the classifier hears nothing at all; a judge that has read it decides."""
-    calm = LayerResult(layer="classifier", level=NONE, calm=True)
-    assert Urgency.of([found(URGENT), calm]).level is CONCERN
-    assert help_due(Danger(), Urgency.of([found(URGENT), calm])) is Help.QUESTION
-    assert Urgency.of([found(URGENT), calm, found(NONE, "llm")]).level is NONE
-    assert Urgency.of([found(NONE), calm, found(URGENT, "llm")]).level is URGENT
-    assert Urgency.of([found(URGENT)]).level is URGENT
-
-
 def test_what_is_being_dealt_with_may_be_answered() -> None:
     """Words that say so get the line in place of the referral, unless the floor or a judge is sure; the danger stays open."""
     told = Danger(told=0, shown=0)

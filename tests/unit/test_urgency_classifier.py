@@ -101,7 +101,6 @@ def test_nothing_but_the_finding_leaves_the_layer() -> None:
         assert found == LayerResult(
             layer="classifier",
             level=found.level,
-            calm=found.calm,
             sure=found.sure,
             faint=found.faint,
             heavy=found.heavy,
@@ -189,10 +188,3 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
     """Missing weights are a fault of the configuration that names the file."""
     with pytest.raises(ConfigurationError, match=r"classifier\.bin"):
         UrgencyClassifier.load(tmp_path / "classifier.bin", ENCODER)
-
-
-def test_a_message_in_which_nothing_is_heard_is_calm() -> None:
-    """What raises no suspicion says so, so that a mere phrase in it is asked about; what raises one does not."""
-    assert LAYER.assess_now("which bus goes to the zoo").calm
-    assert LAYER.assess_now("Broren min tar livet av meg. 34 anrop i går, alle om kaffen hans").calm
-    assert not LAYER.assess_now("she is on the bridge and says she will jump").calm
