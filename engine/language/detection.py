@@ -62,7 +62,9 @@ class LanguageDetector:
 
     def of(self, message: str, earlier: Sequence[Message] = (), usual: str | None = None) -> str:
         """The code of the language, the usual one in doubt; `usual` in place of the detector's own."""
-        said = [one for one in words(message[:LONGEST]) if len(one) > 1]  # a letter by itself tells no language
+        said = words(message[:LONGEST])
+        if all(len(one) == 1 for one in said):  # letters by themselves tell no language
+            return self._before(earlier, usual) or usual or self.usual
         if len(said) < LEAST:
             return self._of_a_few(said, message, earlier, usual)
         usual = usual or self.usual
