@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import re
 import tempfile
 import time
 from pathlib import Path
 
-import httpx
-
 from benchmarks.report import Cell, Section, Target
-from benchmarks.web import served
+from benchmarks.web import Visitor, resident_mb, served, visiting
 
 QUESTIONS = {
     "en": "What is clozapine and what should my son watch for?",
@@ -45,19 +42,9 @@ def measure() -> Section:
     )
 
 
-def resident_mb(process: int) -> float:
-    """What a process holds now; nothing where the system does not say."""
-    status = Path(f"/proc/{process}/status")
-    found = re.search(r"VmRSS:\s+(\d+) kB", status.read_text()) if status.exists() else None
-    return int(found[1]) / 1024 if found else 0.0
-
-
 async def _ask(address: str, number: int, language: str, question: str) -> None:
-    headers = {"X-Forwarded-For": f"198.51.100.{number + 1}"}
-    async with httpx.AsyncClient(base_url=address, headers=headers, timeout=60) as client:
-        for path, fields in (("/", {"language": language}), ("/chat", {"text": question})):
-            found = re.search(r'name="form" value="([^"]*)"', (await client.get(path)).text)
-            assert found is not None
-            sent = await client.post("/begin" if path == "/" else path, data={"form": found[1], **fields})
-            assert sent.status_code == 303, sent.status_code
+    async with visiting(address, number) as client:
+        visitor = Visitor(number=number, client=client)
+        await visitor.begin(language)
+        assert await visitor.ask(question) == 303
         await asyncio.sleep(SETTLES)

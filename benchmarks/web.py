@@ -40,16 +40,16 @@ class Visitor:
     client: httpx.AsyncClient
     token: str = ""
 
-    async def begin(self) -> None:
+    async def begin(self, language: str = "en") -> None:
         """Read the first page, agree, and leave the page open."""
         await self._page("/")
-        answer = await self.client.post("/begin", data={"form": self.token, "language": "en"})
+        answer = await self.client.post("/begin", data={"form": self.token, "language": language})
         assert answer.status_code == 303, answer.status_code
         await self._page("/chat")
 
-    async def ask(self) -> int:
+    async def ask(self, question: str = "") -> int:
         """Ask, and wait until the answer is there, as a page without JavaScript does."""
-        question = QUESTIONS[self.number % len(QUESTIONS)]
+        question = question or QUESTIONS[self.number % len(QUESTIONS)]
         answer = await self.client.post("/chat", data={"form": self.token, "text": question})
         return answer.status_code
 
@@ -145,7 +145,7 @@ def served(folder: Path) -> Iterator[tuple[str, int]]:
 
 
 async def _load(address: str, process: int) -> tuple[Times, Times, int, float]:
-    visitors = [Visitor(number=number, client=_client(address, number)) for number in range(VISITORS)]
+    visitors = [Visitor(number=number, client=visiting(address, number)) for number in range(VISITORS)]
     for at in range(0, VISITORS, 10):
         await asyncio.gather(*(one.begin() for one in visitors[at : at + 10]))
     streams = [asyncio.create_task(one.listen()) for one in visitors]
@@ -154,7 +154,7 @@ async def _load(address: str, process: int) -> tuple[Times, Times, int, float]:
     flood = asyncio.create_task(_flood(address))
     flooded = await _requests(visitors)
     held = await flood
-    memory = _resident_mb(process)
+    memory = resident_mb(process, "VmHWM")
     for task in streams:
         task.cancel()
     await asyncio.gather(*streams, return_exceptions=True)
@@ -162,7 +162,8 @@ async def _load(address: str, process: int) -> tuple[Times, Times, int, float]:
     return calm, flooded, held, memory
 
 
-def _client(address: str, number: int) -> httpx.AsyncClient:
+def visiting(address: str, number: int) -> httpx.AsyncClient:
+    """A visitor's browser, at an address of their own."""
     headers = {"X-Forwarded-For": f"198.51.{number // 250}.{number % 250 + 1}"}
     return httpx.AsyncClient(base_url=address, headers=headers, timeout=30)
 
@@ -214,8 +215,8 @@ async def _flood(address: str) -> int:
     return len(held)
 
 
-def _resident_mb(process: int) -> float:
-    """The most memory a process has had so far."""
+def resident_mb(process: int, which: str = "VmRSS") -> float:
+    """The memory of a process as the system counts it: what it has now, or the most it has had so far (`VmHWM`)."""
     status = Path(f"/proc/{process}/status").read_text()
-    found = re.search(r"VmHWM:\s+(\d+) kB", status)
+    found = re.search(rf"{which}:\s+(\d+) kB", status)
     return int(found[1]) / 1024 if found and os.name == "posix" else 0.0

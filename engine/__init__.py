@@ -79,7 +79,7 @@ if TYPE_CHECKING:
     )
     from engine.knowledge.lay_questions import languages_of as question_languages
     from engine.knowledge.reference import Reference
-    from engine.knowledge.section import Audience, Section, Stretch, stretches
+    from engine.knowledge.section import Audience, Section, Stretch, stretches, without_anchors
     from engine.knowledge.sheet import Sheet, sheet_of
     from engine.knowledge.sign_off import UNSIGNED, SignOff, reviewed_on
     from engine.knowledge.source import Passage, Source, assemble, plain_source, read_source
@@ -504,6 +504,7 @@ __all__ = [
     "translation_hashes",
     "try_endpoint",
     "wilson",
+    "without_anchors",
     "without_brackets",
     "word_scores",
     "word_sums",

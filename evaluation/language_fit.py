@@ -21,7 +21,7 @@ from evaluation.urgency_training import ROOT, fit, fold_of, packed, training_fil
 WEIGHTS = ROOT / "config" / "languages.bin"
 BITS = 14
 PENALTY = 1e-5  # of squared weights, for one example
-ALONE = 5  # as many words tell a language without what was said before
+SHORT = 10  # words up to which a message is learnt from whole, too
 NAMED = {"no": "nb"}
 
 Said = tuple[str, str, str]
@@ -43,7 +43,7 @@ def pieces(some: Sequence[Said], dice: random.Random) -> Iterator[tuple[str, str
             if len(said) >= many:
                 at = dice.randrange(len(said) - many + 1)
                 yield " ".join(said[at : at + many]), language
-        if len(said) <= 2 * ALONE:
+        if len(said) <= SHORT:
             yield text, language
 
 
@@ -61,7 +61,7 @@ def measured(detector: LanguageDetector, some: Sequence[Said]) -> Mapping[str, t
     """Right ones and all, by how many words there are and what stands before them."""
     dice, found, long = random.Random(1), defaultdict[str, list[bool]](list), defaultdict[str, list[str]](list)
     for text, language, _ in some:
-        if len(head_words(text)) > ALONE:
+        if len(head_words(text)) > SHORT / 2:
             long[language].append(text)
     for text, language, _ in some:
         many = len(head_words(text))

@@ -61,8 +61,10 @@ SHOWN_WRONGLY = 0.07  # of natural harmless messages of unseen authors: sets the
 ASKED_WRONGLY = 0.012  # of the same: sets by how much that threshold must be passed before somebody is asked
 CERTAIN_WRONGLY = 0.001  # of the same: and before nobody need be asked
 FLAGGED_WRONGLY = {"medical": 0.01, "delusional": 0.005}  # of messages that the other heads' labels do not fit
-BELIEFS_BEFORE = 0.0135  # of the messages of the version before: flagged where no author left out says what a belief is
-NOT_CHOSEN = 1e9
+# Of the messages of the version before, flagged as beliefs where no author left out says what one is: then .009 of what
+# kept-back authors write elsewhere is flagged, as in the version before.
+BELIEFS_BEFORE = 0.0135
+NOT_CHOSEN = 1e9  # stands for a threshold until it is chosen so
 MEDICAL = frozenset({"overdose_medicine_emergency", "refusing_food_drink"})
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
@@ -187,10 +189,10 @@ def packed(
     data: str,
     bits: int = BITS,
     *,
-    surer: float = 0.0,
-    certain: float = 1e9,
+    above: Sequence[float] = (),
 ) -> bytes:
-    """The weights file: one line of JSON, then little-endian 16-bit numbers, head by head."""
+    """The weights file: one line of JSON, then little-endian 16-bit numbers, head by head. `above`: by how much the first head
+    must pass its threshold before somebody is asked, and before that is certain."""
     heads, tables = [], []
     for name, (weights, constant) in models.items():
         scale = float(np.abs(weights).max()) / 32767
@@ -204,10 +206,9 @@ def packed(
         bits=bits,
         heads=tuple(heads),
         alone=ALONE,
-        surer=surer,
-        certain=certain,
         data=data,
         concepts=ideas,
+        **dict(zip(("surer", "certain"), above, strict=False)),
     )
     return description.model_dump_json().encode() + b"\n" + b"".join(tables)
 
@@ -315,8 +316,8 @@ def main() -> None:
     models = _material[0].trained()
     state = TextEncoder.load(given.state, known=False)
     carried = carried_over(packed(models, thresholds, ideas, digest), state, (surely, certainly))
-    thresholds, (surer, certain) = carried.thresholds, carried.above
-    weights = packed(models, thresholds, ideas, digest, surer=surer, certain=certain)
+    thresholds = carried.thresholds
+    weights = packed(models, thresholds, ideas, digest, above=carried.above)
     WEIGHTS.write_bytes(weights)
     languages = sorted({one.message.lang for one, _ in held})
     record = {
@@ -329,7 +330,7 @@ def main() -> None:
             "a sentence alone must score higher by": ALONE,
         },
         "thresholds": {name: round(value, 4) for name, value in thresholds.items()},
-        "asked about, and certain, from so much above the first": [surer, certain],
+        "asked about, and certain, from so much above the first": list(carried.above),
         "held out by author, natural messages, question or contacts shown": {
             "authors": sorted({one.author for one, _ in held}),
             "messages": len(held),

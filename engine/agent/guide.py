@@ -26,8 +26,9 @@ from engine.urgency.person import about_another, about_self
 
 SURE, LIKELY = 0.6, 0.42
 """From the first chance on that the first section answers, it is quoted; of the natural messages so answered, 0.79 were right.
-From the second on it is quoted below the question whether it is meant: of 43 natural messages in between two readers found 0.71
-so answered usefully (a passage on something else, by both, in 4), and 0.64 of the same with questions to tap alone."""
+From the second on it is quoted below the question whether it is meant: of 43 natural messages in between two readers found 29 so
+answered usefully, 2.0 of 3 in the mean (a passage on something else, by both, in 4), and 27 of the same, 1.6 in the mean, with
+questions to tap alone."""
 NEAR = 0.32
 """Below this chance that one of the first four answers, nothing is offered: a list in which nothing fits is worse than a no."""
 REMARK_NEAR, FIRST_REMARK_NEAR, SHORT_REMARK_NEAR, REMARK_WORDS = 0.6, 0.4, 0.8, 6

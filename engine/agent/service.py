@@ -35,7 +35,6 @@ from engine.types import Message, Offer
 SERVICE = "service"
 """What an offer about the service names in place of a source."""
 OTHER = "other"
-HUMAN = "human_contact"
 SOCIAL = frozenset({"thanks", "greeting"})
 SHORTEST_GREETING = 3
 """Letters; shorter words are abbreviations that people of many languages use."""

@@ -170,7 +170,7 @@ class KnownLines:
 
     keys: NDArray[np.uint64] = field(repr=False)
     dims: int
-    file: Path | None = None
+    file: Path
 
     @classmethod
     def load(cls, folder: Path, dims: int) -> KnownLines:
@@ -183,7 +183,7 @@ class KnownLines:
     @classmethod
     def none(cls, dims: int) -> KnownLines:
         """No line."""
-        return cls(keys=np.zeros(0, dtype=np.uint64), dims=dims)
+        return cls(keys=np.zeros(0, dtype=np.uint64), dims=dims, file=Path())
 
     def of(self, lines: Sequence[str]) -> tuple[NDArray[np.int8], list[int]]:
         """A row for each line, of zeros where it is not known; and the places of these."""
@@ -197,9 +197,7 @@ class KnownLines:
         return found, np.flatnonzero(~there).tolist()
 
     def _rows(self) -> NDArray[np.int8]:
-        rows: NDArray[np.int8] = (
-            np.zeros((0, self.dims), np.int8) if self.file is None else np.load(self.file, mmap_mode="r")
-        )
+        rows: NDArray[np.int8] = np.load(self.file, mmap_mode="r")
         return rows
 
 

@@ -267,7 +267,7 @@ class Engine:
             below = (assistant.guide.said(asked.language).own_language_only, *below)
         turn = self._turn(conversation, assistant, text, cleaned.truncated, answer, urgency, ledger, below)
         declined = _declined(conversation, assistant, asked, answer)
-        held = due is Help.QUESTION and (withheld or _kind_words(answer))
+        held = due is Help.QUESTION and _kind_words(answer)
         danger = after(conversation.danger, due, urgency, text if held else "")
         conversation = replace(turn.conversation, danger=danger)
         # While the check question is open nothing else asks for a tap.
@@ -663,7 +663,8 @@ def _declined(before: Conversation, assistant: Assistant, asked: TurnRequest, an
 
 
 def _kind_words(answer: Answer) -> bool:
-    """Whether a message got nothing but a kind sentence: with a check question it is held, to be answered after a no."""
+    """Whether a message got nothing but a fixed sentence or questions to tap: with a check question it is held, to be answered
+    after a no."""
     draft = answer.filtered.draft
     return draft is not None and draft.fixed and not (draft.citations or draft.service)
 

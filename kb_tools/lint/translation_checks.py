@@ -29,6 +29,7 @@ from engine import (
     stretches,
     translated_languages,
     translation_hashes,
+    without_anchors,
     without_brackets,
     words,
 )
@@ -38,7 +39,6 @@ from kb_tools.reading_ease import EASE
 
 _FIGURE = re.compile(r"\d+(?:[.,\u00a0\u202f]\d+)*")
 _MARKS = re.compile(r"[.,\u00a0\u202f]")
-_NAME = re.compile(r"\{#\w+\}")  # the id of a section, behind its heading
 _ITEM = re.compile(r"^[ \t]*[-*•][ \t]", re.M)
 _READ = frozenset({DirectiveKind.SHOW, DirectiveKind.ASK})
 """Directives with words that people read: these are translated, the rest stays to the letter."""
@@ -138,11 +138,10 @@ def _differing(original: str, here: str) -> str:
 
 def _read_aloud(translation: Translation, limits: LintLimits, language: str) -> Iterator[LintFinding]:
     path, body = translation.path, without_brackets(translation.body)
-    for one in sentences(body):
-        said = _NAME.sub("", one)
-        if len(words(said)) < LONG_ENOUGH:
+    for one in sentences(without_anchors(body)):
+        if len(words(one)) < LONG_ENOUGH:
             continue
-        code, chance = language_identifier().likeliest(said)
+        code, chance = language_identifier().likeliest(one)
         if code == "en" and chance >= SURELY and one in translation.body:
             line = translation.body.count("\n", 0, translation.body.index(one)) + 1 + translation.above
             yield _finding("english", Severity.WARNING, path, line, f"This is English: “{one[:60]}”.")
