@@ -31,6 +31,9 @@ STAYING = 7.5
 """So many times likelier another language must be before a short message leaves that of the ones before."""
 LEANING = 2.0
 """So many times likelier a first message of two or three words must be of another language than the usual one."""
+DOUBTED, SHORT = 0.7, 8
+"""Up to so many words, a language that is none of ours is believed from this probability on; below it our own heads may say
+that the message is of one of ours: "husker du meg i morgen?" looks Hungarian."""
 FOREIGN = 0.1
 """How likely a few words are of the language before them where that is none of ours."""
 SHORTEST = 2
@@ -71,6 +74,10 @@ class LanguageDetector:
         if usual == "en" and _plainly_english(said):
             return usual
         code, chance = identifier().likeliest(message[:LONGEST])
+        if code not in OURS and chance < DOUBTED and len(said) <= SHORT and self.few is not None:
+            sums = self.few.sums(head_words(message[:LONGEST]), OURS)
+            own = max(sums, key=sums.__getitem__)
+            code, chance = (own, 1.0) if sums[own] >= 0 else (code, chance)
         return code if chance >= SURE else self._before(earlier, usual) or usual
 
     def _before(self, earlier: Sequence[Message], usual: str | None) -> str | None:

@@ -493,6 +493,9 @@ IN_NORWEGIAN = "Hva er en psykose, og hvor lenge varer den?"
         (("ok",), "hva hjelper", "nb"),
         ((), "qu'est-ce que c'est", "fr"),
         ((), "y tu quien eres", "es"),
+        ((), "husker du meg i morgen?", "nb"),
+        ((), "mijn zoon hoort al weken stemmen", "nl"),
+        ((), "non riesco a dormire da giorni", "it"),
     ],
 )
 def test_a_few_words_leave_a_conversations_language_only_where_they_are_plainly_of_another(
