@@ -1,4 +1,8 @@
-"""Brings a database to the present tables, step by step, from any earlier version; two programs do it one after the other."""
+"""Brings a database to the present tables, step by step, from any earlier version; two programs do it one after the other.
+
+A new database gets the present tables at once. Alembic is imported only where there is something to bring forward: it takes ten
+megabytes and a sixth of a second of each start.
+"""
 
 from __future__ import annotations
 
@@ -7,17 +11,23 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
-from alembic import command
-from alembic.config import Config
-from alembic.migration import MigrationContext
-from alembic.script import ScriptDirectory
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Column, Connection, MetaData, PrimaryKeyConstraint, String, Table, func, inspect, select
 
 from adapters.storage.database import Database
 from adapters.storage.postgresql import take_time
+from adapters.storage.tables import metadata
 from engine import StorageDamaged
 
 _FOLDER = Path(__file__).parent / "migrations"
+_REVISIONS = tuple(sorted(path.name.partition("_")[0] for path in (_FOLDER / "versions").glob("[0-9]*_*.py")))
+"""Every migration, the last one last: a file begins with its number."""
+_STAMP = Table(
+    "alembic_version",
+    MetaData(),
+    Column("version_num", String(32), nullable=False),
+    PrimaryKeyConstraint("version_num", name="alembic_version_pkc"),
+)
+"""The table in which Alembic keeps where a database is, as Alembic makes it."""
 _ADVISORY = 0x63616D69
 """PostgreSQL's lock for migrating; another than that of the running program. SQLite begins with its own."""
 
@@ -62,7 +72,16 @@ def upgrade(connection: Connection, place: str, holding: Holding = nullcontext) 
 
 def make_tables(connection: Connection, revision: str) -> None:
     """Bring a database to a revision, from an earlier one or from nothing, within a transaction."""
-    config = _config()
+    if revision == newest() and _schema(connection) is None:
+        metadata.create_all(connection)
+        _STAMP.create(connection, checkfirst=True)
+        connection.execute(_STAMP.insert().values(version_num=revision))
+        return
+    from alembic import command
+    from alembic.config import Config
+
+    config = Config()
+    config.set_main_option("script_location", str(_FOLDER))
     config.attributes["connection"] = connection
     command.upgrade(config, revision)
 
@@ -81,22 +100,16 @@ def schema_of(connection: Connection, place: str) -> str | None:
 
 
 def _schema(connection: Connection) -> str | None:
-    return MigrationContext.configure(connection).get_current_revision()
+    if not inspect(connection).has_table(_STAMP.name):
+        return None
+    return connection.execute(select(_STAMP.c.version_num)).scalar()
 
 
 def newest() -> str:
     """The number of the last migration that there is."""
-    head = ScriptDirectory.from_config(_config()).get_current_head()
-    assert head is not None  # noqa: S101 - the migrations are a part of this program
-    return head
+    return _REVISIONS[-1]
 
 
 def is_known(revision: str) -> bool:
     """Whether this CAFI has tables of that revision, or can bring them to the present one."""
-    return revision in {script.revision for script in ScriptDirectory.from_config(_config()).walk_revisions()}
-
-
-def _config() -> Config:
-    config = Config()
-    config.set_main_option("script_location", str(_FOLDER))
-    return config
+    return revision in _REVISIONS

@@ -60,6 +60,38 @@ def test_every_former_version_becomes_the_present_one(empty_url: str, before: st
     database.close()
 
 
+def test_a_new_database_is_the_one_that_the_migrations_make(empty_url: str) -> None:
+    """Made at once or step by step: the same columns, types, keys and indexes in each table, the stamp of the version among them,
+    and the same numbers that SQLite never gives again."""
+    database = Database(empty_url)
+    migrate(database)
+    at_once = tables_of(database)
+    database.run_now(lambda one: [one.execute(text(f"DROP TABLE {name}")) for name in at_once])
+    at_revision(database, REVISIONS[0])
+    assert tables_of(database) == at_once and "alembic_version" in at_once
+    database.close()
+
+
+def tables_of(database: Database) -> dict[str, object]:
+    """Every table with its columns, primary key, indexes and, on SQLite, whether it numbers rows for good."""
+
+    def found(connection: Connection) -> dict[str, object]:
+        look, numbered = inspect(connection), ""
+        tables = {}
+        for name in sorted(look.get_table_names()):
+            if connection.dialect.name == "sqlite":
+                written = text("SELECT sql FROM sqlite_master WHERE name = :name")
+                numbered = str("AUTOINCREMENT" in connection.execute(written, {"name": name}).scalar_one())
+            columns = [
+                (one["name"], str(one["type"]), one["nullable"], one["default"]) for one in look.get_columns(name)
+            ]
+            indexes = sorted((str(one["name"]), tuple(one["column_names"])) for one in look.get_indexes(name))
+            tables[name] = (columns, look.get_pk_constraint(name), indexes, numbered)
+        return tables
+
+    return database.run_now(found)
+
+
 async def test_the_numbers_of_last_updates_go_along(empty_url: str) -> None:
     """A number that an earlier version left in clear is the same one after the migration, and lies sealed after the start."""
     database = Database(empty_url)
