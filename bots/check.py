@@ -215,6 +215,7 @@ def _files(running: Application) -> Iterator[Finding]:
     yield from _tried(lambda: running.urgency_classifier)
     yield from _tried(lambda: running.remark_tones)
     yield from _tried(lambda: running.resolution)
+    yield from _tried(lambda: running.responses)
     yield from _tried(lambda: running.danger_kinds)
     yield from _tried(lambda: running.person_in_danger)
     yield from _tried(lambda: running.short_languages)

@@ -64,6 +64,7 @@ from engine import (
     Reflections,
     RemarkTones,
     ResolutionClassifier,
+    ResponseClassifier,
     RuleBook,
     SearchCompleteness,
     SectionSearch,
@@ -333,6 +334,11 @@ class Application(Parts):
         return ResolutionClassifier.load(self.settings.config_folder / "urgency" / "resolution", self.encoder)
 
     @cached_property
+    def responses(self) -> ResponseClassifier:
+        """What reads what is typed in place of an answer to the check question."""
+        return ResponseClassifier.load(self.settings.config_folder / "urgency" / "response", self.encoder)
+
+    @cached_property
     def short_languages(self) -> LinearHeads:
         """The heads that say of which language a few words are."""
         path = self.settings.config_folder / "languages.bin"
@@ -407,6 +413,7 @@ class Application(Parts):
                 prices=self.prices,
                 service=self.service,
                 resolution=self.resolution,
+                responses=self.responses,
                 person=self.person_in_danger,
                 detector=LanguageDetector(few=self.short_languages, greetings=self.service.greetings()),
             )

@@ -209,6 +209,7 @@ if TYPE_CHECKING:
         referral_warnings,
     )
     from engine.urgency.resolution import BRIEF, ResolutionClassifier
+    from engine.urgency.response import ResponseClassifier
 else:
 
     def __getattr__(name: str) -> object:
@@ -384,6 +385,7 @@ __all__ = [
     "Reminder",
     "Reply",
     "ResolutionClassifier",
+    "ResponseClassifier",
     "Retriever",
     "Review",
     "Role",

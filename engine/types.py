@@ -6,7 +6,7 @@ Everything here is frozen; a turn takes one conversation and returns another.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 
@@ -184,7 +184,8 @@ class LayerResult:
     `decides`: it has read the message in its conversation, so that its answer stands in place of another's suspicion.
     `another`: the person in danger is not the writer. `entry`: the id of that in the table of dangers that tells what to do.
     `sure`: a suspicion so plain that nothing need be asked first. `faint`: one with which contacts are shown, and nothing is
-    asked, unless the message tells something `heavy`.
+    asked, unless the message tells something `heavy`. `by_words`: explicit words stand in the message, which a song or a joke
+    may hold as well. `hears_none`: by what the whole message means, it tells of no danger.
     """
 
     layer: str
@@ -198,6 +199,8 @@ class LayerResult:
     entry: str = ""
     failed: bool = False
     decides: bool = False
+    by_words: bool = False
+    hears_none: bool = False
     signals: tuple[str, ...] = ()
 
 
@@ -219,9 +222,12 @@ class Urgency:
     def of(cls, layers: Iterable[LayerResult]) -> Urgency:
         """Combine layers: one that is sure of danger is believed; a suspicion is decided by the layer that can.
 
-        Where a layer that decides has answered, its level and its flag stand; where none has, a suspicion stays one.
+        Where a layer that decides has answered, its level and its flag stand; where none has, a suspicion stays one. Explicit
+        words in which another layer hears no danger raise one.
         """
-        results = tuple(layers)
+        given = tuple(layers)
+        doubted = any(one.hears_none for one in given)
+        results = tuple(_suspected(one) if doubted and one.by_words else one for one in given)
         sure = [one for one in results if one.level is UrgencyLevel.URGENT]
         deciding = [one for one in results if one.decides and not one.failed]
         counted = sure or deciding or results
@@ -235,13 +241,17 @@ class Urgency:
             another=any(one.another for one in counted),
             delusional_framing=any(one.delusional_framing for one in deciding or results),
             entry=next((one.entry for one in deciding if one.level.order and one.entry), ""),
-            layers=results,
+            layers=given,
         )
 
     @property
     def decided(self) -> bool:
         """Whether a layer that reads the whole conversation has answered."""
         return any(one.decides and not one.failed for one in self.layers)
+
+
+def _suspected(one: LayerResult) -> LayerResult:
+    return replace(one, level=min(one.level, UrgencyLevel.CONCERN, key=lambda level: level.order))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

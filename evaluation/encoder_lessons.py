@@ -58,7 +58,7 @@ from evaluation.section_fusion import (
 from evaluation.service_fit import FITTED_BY
 from evaluation.urgency import read_messages as read_urgency
 from evaluation.urgency_augmentation import mistyped
-from evaluation.urgency_training import PLAIN, Labelled, labelled, training_files, weight_of
+from evaluation.urgency_training import PLAIN, RESPONSES, Labelled, labelled, training_files, weight_of
 
 proto: Any = import_module("sentencepiece.sentencepiece_model_pb2")  # made by protobuf, without types
 
@@ -75,7 +75,8 @@ MESSAGES, BELONGING, AT_ONCE = 44, 64, 16
 OFTEN = 3
 """How often a message of an author who is to come up more often is there, for once of any other."""
 PLAIN_TIMES = 2
-"""How often a message of the short plain pairs comes up for once of any other: danger said in few words is missed most."""
+"""How often a message of the short plain pairs, or an answer to the check question, comes up for once of any other: danger said
+in few words is missed most."""
 BEGUN_WITH = 24
 """So many texts of a label say where it begins."""
 HEAT = 18.0
@@ -136,7 +137,7 @@ class Curriculum:
             apart = said.file.startswith("readings")
             sorted_as[f"{said.conversation.id}.{said.at + 1}"] = _kinds(said.said, told_apart=apart)
         for path in training_files():
-            times = PLAIN_TIMES if path.parent == PLAIN else 1
+            times = PLAIN_TIMES if path.parent in {PLAIN, RESPONSES} else 1
             for one in labelled(read_urgency(path)):
                 taught = _taught(one, sorted_as.get(one.message.id, UNKNOWN))
                 if one.natural and one.author in without:

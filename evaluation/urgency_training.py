@@ -1,8 +1,8 @@
-"""Trains the heads of the urgency classifier from `evaluation/data/urgency`: `python -m evaluation.urgency_training HELD.json`.
+"""Trains the heads of the urgency classifier from `evaluation/data/urgency`: `python -m evaluation.urgency_training`.
 
-Logistic regressions over hashed features, deterministic. Messages are split by who wrote them, never by message, and the authors
-that are kept back are never opened here. `HELD.json` is what a state of the encoder says of messages of authors that it has not
-seen (`evaluation.encoder_lessons --without`): the thresholds, of both together, are chosen on these.
+Logistic regressions over hashed features, deterministic. Messages are split by who wrote them, never by message: neither words
+nor encoder learn from authors that are kept back. By the messages without danger of ten of these the thresholds are chosen, so
+that what is found of their urgent ones is measured at that; the others are only measured.
 """
 
 from __future__ import annotations
@@ -13,19 +13,17 @@ import json
 import sys
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from multiprocessing import get_context
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize
 from scipy.sparse import csr_matrix
 
+from engine import DANGER_HEADS as HEADS
 from engine import (
-    BY_WORDS,
     FORMAT,
     Description,
     Features,
@@ -36,20 +34,19 @@ from engine import (
     UrgencyClassifier,
     read_yaml,
     said_before,
-    word_scores,
 )
-from engine import DANGER_HEADS as HEADS
 from engine import head_words as words
 from evaluation.urgency import LabelledMessage, read_messages
 from evaluation.urgency_augmentation import TrainingExample, augmented
 
 ROOT = Path(__file__).parents[1]
 DATA = ROOT / "evaluation" / "data" / "urgency"
-PLAIN = DATA / "plain"
+PLAIN, RESPONSES = DATA / "plain", DATA / "responses"
 WEIGHTS = ROOT / "config" / "urgency" / "classifier.bin"
 RECORD = WEIGHTS.with_suffix(".json")
 ENCODER = ROOT / "config" / "encoder"
-BEFORE = ("test", "validation", "unseen", "context_pairs")
+CHOSEN_BY = ("18", "19", "20", "21", "22", "23", "24", "25", "92", "93")
+"""The authors kept back by whose messages without danger the thresholds are chosen."""
 BITS = 18
 PENALTY = 2e-5  # of squared weights, for one example of the average weight
 ROUNDS = 80
@@ -57,14 +54,10 @@ FOLDS = 5
 ALONE = 0.5
 OWN_LIFE = 2.0  # weight of what is said of dying and self-harm: most calm, most often missed
 CONSTRUCTED = 0.5  # weight of messages that were written one by one, and not in a persona's conversations
-SHOWN_WRONGLY = 0.07  # of natural harmless messages of unseen authors: sets the threshold of `urgent`
-ASKED_WRONGLY = 0.012  # of the same: sets by how much that threshold must be passed before somebody is asked
+SHOWN_WRONGLY = 0.045  # of their messages without danger: sets the threshold of `urgent`
+ASKED_WRONGLY = 0.008  # of the same: sets by how much that threshold must be passed before somebody is asked
 CERTAIN_WRONGLY = 0.001  # of the same: and before nobody need be asked
-FLAGGED_WRONGLY = {"medical": 0.01, "delusional": 0.005}  # of messages that the other heads' labels do not fit
-# Of the messages of the version before, flagged as beliefs where no author left out says what one is: then .009 of what
-# kept-back authors write elsewhere is flagged, as in the version before.
-BELIEFS_BEFORE = 0.0135
-NOT_CHOSEN = 1e9  # stands for a threshold until it is chosen so
+FLAGGED_WRONGLY = {"medical": 0.005, "delusional": 0.009}  # of messages that the other heads' labels do not fit
 MEDICAL = frozenset({"overdose_medicine_emergency", "refusing_food_drink"})
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
@@ -128,46 +121,26 @@ def fit(rows: csr_matrix, signs: Floats, costs: Floats, penalty: float = PENALTY
     return found.x[:-1], float(found.x[-1])
 
 
-@dataclass(frozen=True)
-class Material:
-    """All there is to learn from, seen once: the texts and what is made of them, each with the row it comes from."""
-
-    rows: list[Labelled]
-    ideas: dict[str, str]
-    matrix: csr_matrix
-    origin: np.ndarray[Any, np.dtype[np.int64]]
-    weights: Floats
-    made: np.ndarray[Any, np.dtype[np.bool_]]
-
-    @classmethod
-    def of(cls, rows: list[Labelled], ideas: dict[str, str]) -> Material:
-        """The features of every text."""
-        examples = list(
-            augmented(
-                TrainingExample(one.message.message, one.message.lang, one.wanted["urgent"], weight_of(one), number)
-                for number, one in enumerate(rows)
-            )
+def trained(rows: Sequence[Labelled], ideas: Mapping[str, str]) -> dict[str, tuple[Floats, float]]:
+    """Every head; only `urgent` from what is made of the messages."""
+    examples = list(
+        augmented(
+            TrainingExample(one.message.message, one.message.lang, one.wanted["urgent"], weight_of(one), number)
+            for number, one in enumerate(rows)
         )
-        return cls(
-            rows=rows,
-            ideas=ideas,
-            matrix=vectors(((one.text, rows[one.of].message.earlier) for one in examples), Features(ideas, BITS), BITS),
-            origin=np.array([one.of for one in examples]),
-            weights=np.array([one.weight for one in examples]),
-            made=np.array([one.made for one in examples]),
-        )
-
-    def trained(self, without: int | None = None) -> dict[str, tuple[Floats, float]]:
-        """Every head, learnt from the folds but one; only `urgent` from what is made of the messages."""
-        kept = np.array([_fold(one) != without for one in self.rows])[self.origin]
-        models = {}
-        for name in HEADS:
-            known = np.array([name in one.wanted for one in self.rows])[self.origin]
-            chosen = np.flatnonzero(kept if name == "urgent" else kept & known & ~self.made)
-            wanted = np.array([one.wanted.get(name, False) for one in self.rows])[self.origin[chosen]]
-            costs = self.weights[chosen] if name == "urgent" else balanced(wanted)
-            models[name] = fit(self.matrix[chosen], np.where(wanted, 1.0, -1.0), costs)
-        return models
+    )
+    texts = ((one.text, rows[one.of].message.earlier) for one in examples)
+    matrix = vectors(texts, Features(ideas, BITS), BITS)
+    origin = np.array([one.of for one in examples])
+    weights, made = np.array([one.weight for one in examples]), np.array([one.made for one in examples])
+    models = {}
+    for name in HEADS:
+        known = np.array([name in one.wanted for one in rows])[origin]
+        chosen = np.flatnonzero(np.ones(len(examples), dtype=bool) if name == "urgent" else known & ~made)
+        wanted = np.array([one.wanted.get(name, False) for one in rows])[origin[chosen]]
+        costs = weights[chosen] if name == "urgent" else balanced(wanted)
+        models[name] = fit(matrix[chosen], np.where(wanted, 1.0, -1.0), costs)
+    return models
 
 
 def weight_of(one: Labelled) -> float:
@@ -218,21 +191,6 @@ def fold_of(author: str, family: str) -> int:
     return int(hashlib.sha256(f"fold {author if len(author) > 1 else family}".encode()).hexdigest(), 16) % FOLDS
 
 
-def _fold(one: Labelled) -> int:
-    return fold_of(one.author, str((one.message.model_extra or {}).get("family", one.message.id)))
-
-
-def _held_out(fold: int) -> list[tuple[Labelled, dict[str, float]]]:
-    """The scores of one fold by a model that has not seen its authors."""
-    models = _material[0].trained(without=fold)
-    heads = LinearHeads.parse(packed(models, dict.fromkeys(HEADS, 0.0), _material[0].ideas, ""), HEADS)
-    tested = [one for one in _material[0].rows if _fold(one) == fold]
-    return [(one, word_scores(heads, one.message.message, one.message.earlier)) for one in tested]
-
-
-_material: list[Material] = []  # what the processes of the folds share with the one they were forked from
-
-
 def threshold_for(scores: Sequence[float], share: float) -> float:
     """The threshold that at most this share of the scores reaches."""
     return sorted(scores, reverse=True)[int(share * len(scores))] + 1e-4
@@ -268,32 +226,26 @@ def lasting(
 
 def training_files() -> list[Path]:
     """What is learnt from: the constructed sets and every author who is not kept back."""
-    return [DATA / "train.jsonl", *sorted((DATA / "authors").glob("*.jsonl")), *sorted(PLAIN.glob("*.jsonl"))]
+    return [
+        DATA / "train.jsonl",
+        *(path for folder in (DATA / "authors", PLAIN, RESPONSES) for path in sorted(folder.glob("*.jsonl"))),
+    ]
 
 
 def main() -> None:
     """Train, choose the thresholds, write weights and record."""
-    asked = argparse.ArgumentParser(description=__doc__)
-    asked.add_argument(
-        "held", type=Path, help="what a state of the encoder says of messages of authors that it has not seen"
-    )
-    asked.add_argument(
-        "state", type=Path, help="the folder of that state; the thresholds are carried over to the finished encoder"
-    )
-    given = asked.parse_args()
-    told: dict[str, list[float]] = json.loads(given.held.read_text(encoding="utf-8"))
+    argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
     files = training_files()
     rows = labelled(message for path in files for message in read_messages(path))
     ideas = read_yaml(DATA / "concepts.yaml", dict[str, str])
     digest = hashlib.sha256(b"".join(path.read_bytes() for path in (*files, DATA / "concepts.yaml"))).hexdigest()
-    _material.append(Material.of(rows, ideas))
-    with ProcessPoolExecutor(2, mp_context=get_context("fork")) as pool:
-        folds = list(pool.map(_held_out, range(FOLDS)))
+    models = trained(rows, ideas)
+    untold = LinearHeads.parse(packed(models, dict.fromkeys(HEADS, 0.0), ideas, ""), HEADS)
+    layer = UrgencyClassifier(untold, TextEncoder.load(ENCODER, known=False))
     singly = [
-        (one, {name: BY_WORDS * scores[name] + of for name, of in zip(HEADS, told[one.message.id], strict=False)})
-        for fold in folds
-        for one, scores in fold
-        if one.message.id in told
+        (one, layer.scores(one.message.message, one.message.earlier))
+        for name in CHOSEN_BY
+        for one in labelled(read_messages(DATA / "kept_back" / f"{name}.jsonl"))
     ]
     calm = [scores["urgent"] for one, scores in singly if not one.wanted["urgent"]]
     surely, certainly = threshold_for(calm, ASKED_WRONGLY), threshold_for(calm, CERTAIN_WRONGLY)
@@ -308,16 +260,10 @@ def main() -> None:
             and category in {"", one.message.category}
         ]
 
-    thresholds = {"urgent": threshold_for(of("urgent", False), SHOWN_WRONGLY)}
-    thresholds |= {
-        name: threshold_for(scores, share) if (scores := of(name, False)) else NOT_CHOSEN
-        for name, share in FLAGGED_WRONGLY.items()
-    }
-    models = _material[0].trained()
-    state = TextEncoder.load(given.state, known=False)
-    carried = carried_over(packed(models, thresholds, ideas, digest), state, (surely, certainly))
-    thresholds = carried.thresholds
-    weights = packed(models, thresholds, ideas, digest, above=carried.above)
+    wrongly = {"urgent": SHOWN_WRONGLY, **FLAGGED_WRONGLY}
+    thresholds = {name: threshold_for(of(name, False), share) for name, share in wrongly.items()}
+    above = [round(most - thresholds["urgent"], 4) for most in (surely, certainly)]
+    weights = packed(models, thresholds, ideas, digest, above=above)
     WEIGHTS.write_bytes(weights)
     languages = sorted({one.message.lang for one, _ in held})
     record = {
@@ -330,9 +276,9 @@ def main() -> None:
             "a sentence alone must score higher by": ALONE,
         },
         "thresholds": {name: round(value, 4) for name, value in thresholds.items()},
-        "asked about, and certain, from so much above the first": list(carried.above),
-        "held out by author, natural messages, question or contacts shown": {
-            "authors": sorted({one.author for one, _ in held}),
+        "asked about, and certain, from so much above the first": above,
+        "authors by whose messages without danger they are chosen, question or contacts shown": {
+            "authors": list(CHOSEN_BY),
             "messages": len(held),
             **{
                 name: {
@@ -357,35 +303,6 @@ def main() -> None:
     }
     RECORD.write_text(json.dumps(record, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     print(json.dumps(record, indent=2, ensure_ascii=False))
-
-
-class Carried(NamedTuple):
-    """The thresholds of the heads, and by how much that of `urgent` must be passed for more."""
-
-    thresholds: dict[str, float]
-    above: tuple[float, ...]
-
-
-def carried_over(weights: bytes, state: TextEncoder, further: Sequence[float]) -> Carried:
-    """The thresholds under which the finished encoder finds as much as the state they were chosen with, in the messages of the
-    version before; nothing is looked at but how much that is. `further`: higher ones of `urgent`, likewise."""
-    heads = LinearHeads.parse(weights, HEADS)
-    texts = [one for name in BEFORE for one in read_messages(DATA / f"{name}.jsonl")]
-
-    def sums(encoder: TextEncoder) -> list[dict[str, float]]:
-        layer = UrgencyClassifier(heads, encoder)
-        return [layer.scores(one.message, one.earlier) for one in texts]
-
-    chosen, finished = sums(state), sums(TextEncoder.load(ENCODER, known=False))
-
-    def carried(name: str, threshold: float) -> float:
-        known = threshold < NOT_CHOSEN
-        share = sum(one[name] >= threshold for one in chosen) / len(texts) if known else BELIEFS_BEFORE
-        return threshold_for([one[name] for one in finished], share)
-
-    thresholds = {one.name: carried(one.name, one.threshold) for one in heads.description.heads}
-    above = (carried("urgent", one) - thresholds["urgent"] for one in further)
-    return Carried(thresholds, tuple(round(max(one, 0.0), 4) for one in above))
 
 
 def counts(rows: Sequence[Labelled]) -> dict[str, dict[str, int]]:

@@ -136,7 +136,15 @@ def shipped_parts() -> dict[str, Any]:
     """What is read from shipped files and never changes: read once for all tests, as it takes more than half a second."""
     judges, urgency = (
         ("phrases", "tone_head", "human_claims"),
-        ("urgency_floor", "urgency_classifier", "resolution", "danger_kinds", "person_in_danger", "referrals"),
+        (
+            "urgency_floor",
+            "urgency_classifier",
+            "resolution",
+            "responses",
+            "danger_kinds",
+            "person_in_danger",
+            "referrals",
+        ),
     )
     guide = ("elsewhere", "encoder", "kinds", "remark_tones", "service", "guide_texts", "stakes")
     whole = Application(settings=CafiSettings(agents="builtin"))

@@ -131,12 +131,14 @@ class KnownDanger:
 class FirstAid:
     """What to do about a danger below the words that name help. `now`: help is needed at once, else the same day.
 
-    `say`: what to say to those who help, with the words that lead to it. `to_helpers`: not for the person in danger.
+    `say`: what to say to those who help, with the words that lead to it; `quoted`: the same without these. `to_helpers`: not for
+    the person in danger.
     """
 
     do: tuple[str, ...]
     say: str
     now: bool
+    quoted: str = ""
     to_helpers: bool = False
 
 
@@ -182,7 +184,8 @@ class Dangers:
         do = tuple(one for one in steps if not (known.emergency and self._only_calls(one)))
         # A whole sentence in brackets is what somebody else in this danger says.
         say = _IN_BRACKETS.sub("", known.entry.say)
-        return FirstAid(do=do, say=f"{self.words.say} “{say}”", now=known.emergency, to_helpers=known.entry.to_helpers)
+        lead = f"{self.words.say} “{say}”"
+        return FirstAid(do=do, say=lead, quoted=say, now=known.emergency, to_helpers=known.entry.to_helpers)
 
     def _only_calls(self, step: str) -> bool:
         """Whether a step says nothing but to call for help, or when to."""

@@ -53,11 +53,21 @@ from engine.types import (
     UrgencyLevel,
     Wish,
 )
-from engine.urgency.danger import after, answered, answers_open, denied_in_passing, help_due, told_again
+from engine.urgency.danger import (
+    after,
+    answered,
+    answers_open,
+    denied_in_passing,
+    help_due,
+    question_open,
+    told_again,
+    weighed,
+)
 from engine.urgency.person import PersonInDanger, about_another
 from engine.urgency.protocol import FastLayer, UrgencyLayer
 from engine.urgency.referral import Referral, Referrals
 from engine.urgency.resolution import ResolutionClassifier
+from engine.urgency.response import Response, ResponseClassifier
 
 FRESH = (0, 1, 2)
 """Turns since danger was told in which nobody who goes on telling is asked which question they mean."""
@@ -68,7 +78,8 @@ class Engine:
     """Answers messages. `fast_layers` read every message before anything else runs.
 
     `service`: what is answered of the service itself, None for nothing. `resolution`: what tells that a danger is being dealt
-    with, None where nothing does. `person`: what tells who is in danger, None for words alone.
+    with, None where nothing does. `responses`: what reads what is typed in place of an answer to the check question, None where
+    nothing does. `person`: what tells who is in danger, None for words alone.
     `plan`: the whole filter; only measurements of the filter run with less.
     """
 
@@ -82,6 +93,7 @@ class Engine:
     plan: FilterPlan = WHOLE
     service: Service | None = None
     resolution: ResolutionClassifier | None = None
+    responses: ResponseClassifier | None = None
     person: PersonInDanger | None = None
     detector: LanguageDetector = field(default_factory=LanguageDetector)
 
@@ -101,7 +113,8 @@ class Engine:
         """What the fast layers see in a message, in milliseconds and without a model."""
         with one_turn():
             text = clean(message).text
-            found = Urgency.of(layer.assess_now(text, conversation.messages) for layer in self.fast_layers)
+            found = self._heard(text, conversation.messages, self.fast_layers)
+            found = self._after_question(conversation.danger, found, text, conversation.messages)
             return replace(found, another=self._another(text, conversation.messages)) if found.level.order else found
 
     def _another(self, text: str, earlier: Sequence[Message]) -> bool:
@@ -126,11 +139,28 @@ class Engine:
         ]
         found = await asyncio.gather(*(layer.assess(text, earlier, ledger) for layer in slow))
         urgency = Urgency.of((*(layer.assess_now(text, earlier) for layer in counted), *found))
+        urgency = self._after_question(danger, urgency, text, earlier)
         return urgency, self._due(danger, text, urgency, earlier)[1]
 
-    def _denied(self, danger: Danger, text: str) -> bool:
-        """Whether a message begins with a no to the check question that was asked just before."""
-        return danger.asked == 0 and self.referrals.denies(text)
+    @staticmethod
+    def _heard(text: str, earlier: Sequence[Message], layers: Sequence[FastLayer]) -> Urgency:
+        return Urgency.of(layer.assess_now(text, tuple(earlier)) for layer in layers)
+
+    def _response(self, danger: Danger, text: str, earlier: Sequence[Message]) -> Response:
+        """What a message says to a check question that stands unanswered."""
+        if self.responses is None or not question_open(danger):
+            return Response()
+        return self.responses.of(text, earlier)
+
+    def _after_question(self, danger: Danger, urgency: Urgency, text: str, earlier: Sequence[Message]) -> Urgency:
+        """What is found in a message, once it is read as what was typed in place of an answer to the check question."""
+        return urgency if urgency.decided else weighed(danger, urgency, self._response(danger, text, earlier))
+
+    def _denied(self, danger: Danger, text: str, urgency: Urgency, earlier: Sequence[Message]) -> bool:
+        """Whether a message says no to the check question that was asked just before; of what is sure only a plain one counts."""
+        if danger.asked != 0:
+            return False
+        return self.referrals.denies(text) or (not urgency.sure and self._response(danger, text, earlier).denies)
 
     def _resolved(self, danger: Danger, text: str, earlier: Sequence[Message]) -> bool:
         """Whether a message says that the danger that was told or asked about before it is being dealt with."""
@@ -139,7 +169,7 @@ class Engine:
 
     def _due(self, danger: Danger, text: str, urgency: Urgency, earlier: Sequence[Message]) -> tuple[Danger, Help]:
         """What of help a message gets, and what was remembered before it with a no in its first words."""
-        denied = self._denied(danger, text)
+        denied = self._denied(danger, text, urgency, earlier)
         before = denied_in_passing(danger, urgency) if denied else danger
         resolved = self._resolved(before, text, earlier)
         return before, help_due(before, urgency, denied=denied, resolved=resolved)
@@ -148,8 +178,9 @@ class Engine:
         danger = Danger()
         for number, one in enumerate(earlier):
             if one.role is Role.USER:
-                found = Urgency.of(layer.assess_now(one.content, tuple(earlier[:number])) for layer in layers)
-                danger, due = self._due(danger, one.content, found, earlier[:number])
+                before = earlier[:number]
+                found = self._after_question(danger, self._heard(one.content, before, layers), one.content, before)
+                danger, due = self._due(danger, one.content, found, before)
                 danger = after(danger, due, found, one.content)
         return danger
 
@@ -228,7 +259,8 @@ class Engine:
         urgency = (seen or self.assess_now(conversation, text)) if reads else Urgency()
         if urgency.level is UrgencyLevel.URGENT:
             return self._referred(conversation, assistant, text, urgency, referral)
-        denied = reads and self._denied(conversation.danger, text)
+        asked_before = conversation.danger
+        denied = reads and self._denied(asked_before, text, urgency, conversation.messages)
         if denied:
             conversation = replace(conversation, danger=denied_in_passing(conversation.danger, urgency))
         if conversation.offer is not None and section is None:
@@ -247,6 +279,8 @@ class Engine:
             self._slow_layers(conversation, assistant, text, urgency, ledger if reads else None),
             waits=told_again(conversation.danger),
         )
+        if reads:
+            urgency = self._after_question(asked_before, urgency, text, conversation.messages)
         due = _kept(conversation)
         resolved = reads and not urgency.decided and self._resolved(conversation.danger, text, conversation.messages)
         if reads or said_safe:
@@ -523,8 +557,8 @@ class Engine:
             return None
         there = self.assistants[offer.to].speaking(language)
         begun = replace(conversation, assistant=offer.to, offer=None, active=(), reminders=())
-        seen = await asyncio.to_thread(self.assess_now, begun, offer.question)  # it may be long; others must not wait
-        turn = await self.respond(begun, offer.question, seen=seen, referral=referral)
+        # The question was read when it was written; read once more after itself it would weigh twice.
+        turn = await self.respond(begun, offer.question, seen=Urgency(), referral=referral)
         said = f"{there.texts.handoff_done.format(name=there.settings.name)}\n\n{turn.reply.text}"
         # The new assistant has remembered its own words; the sentence before them is said by the house.
         *earlier, last = turn.conversation.messages

@@ -89,16 +89,18 @@ class UrgencyClassifier:
         # A belief told as a fact sounds like danger; who tells one is asked, not told to call, unless a body is in danger.
         certain = passed >= self.heads.description.certain
         sure = certain and (found["medical"] or not found["delusional"])
+        none = not found["urgent"] and not found["medical"]
         faint = found["urgent"] and passed < self.heads.description.surer and not found["medical"]
         return LayerResult(
             layer=self.name,
             # What the head of bodies has learnt is urgent too, and it is sure before the other is.
-            level=UrgencyLevel.CONCERN if found["urgent"] or found["medical"] else UrgencyLevel.NONE,
+            level=UrgencyLevel.NONE if none else UrgencyLevel.CONCERN,
             sure=sure,
             faint=faint,
             heavy=faint and passed >= HEAVILY and self.tells_heavily(message, earlier),
             kind=self._kind(message, earlier, found, plain=found["urgent"] and not faint),
             delusional_framing=found["delusional"],
+            hears_none=none,
         )
 
     def _kind(self, message: str, earlier: Sequence[Message], found: Mapping[str, bool], *, plain: bool) -> Kind:

@@ -2,8 +2,8 @@
 
 Only a layer that is sure puts the referral in place of an answer at once; the classifier's word, however sure, waits for a
 judge where there is one. A suspicion gets the answer and one calm question; where that is passed over and the next words are
-suspicious again, the referral says what to do. What has been told stays told for ten turns. Nobody is graded (NICE NG225,
-2022), and nothing here is counted.
+suspicious again, the referral says what to do, unless they plainly tell of no danger. What has been told stays told for ten
+turns. Nobody is graded (NICE NG225, 2022), and nothing here is counted.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from engine.types import Danger, DangerAnswer, Help, Kind, Urgency, UrgencyLevel
+from engine.urgency.response import Response
 
 OPEN_TURNS = 10
 """For so many turns a danger that was told stays open, and the check question is not asked again after a no."""
@@ -37,7 +38,7 @@ def help_due(danger: Danger, urgency: Urgency, *, denied: bool = False, resolved
         return Help.LINE
     if danger.told == 0 and not urgency.decided:
         return Help.BRIEF
-    recent = danger.asked is not None and danger.asked < ASK_AGAIN_AFTER
+    recent = question_open(danger)
     if urgency.level is UrgencyLevel.CONCERN:
         if urgency.sure and not denied:
             if danger.declined is not None:
@@ -52,6 +53,21 @@ def help_due(danger: Danger, urgency: Urgency, *, denied: bool = False, resolved
         return Help.REFERRAL if recent else Help.QUESTION
     unanswered = danger.asked == 0 and not urgency.decided
     return Help.LINE if danger.told is not None or unanswered else Help.NONE
+
+
+def question_open(danger: Danger) -> bool:
+    """Whether the check question was asked a moment ago, and nobody has answered it."""
+    return danger.asked is not None and danger.asked < ASK_AGAIN_AFTER
+
+
+def weighed(danger: Danger, urgency: Urgency, response: Response) -> Urgency:
+    """What is found in a message with what it says to the check question: what tells of danger right after it raises a suspicion;
+    of what plainly tells of none, a suspicion is a faint one, unless it is sure."""
+    if response.danger and danger.asked == 0 and urgency.level is UrgencyLevel.NONE:
+        return replace(urgency, level=UrgencyLevel.CONCERN)
+    if response.calm and urgency.level is UrgencyLevel.CONCERN and not urgency.sure:
+        return replace(urgency, faint=True, heavy=False)
+    return urgency
 
 
 def told_again(danger: Danger) -> bool:

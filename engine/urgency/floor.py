@@ -22,6 +22,8 @@ from engine.types import Kind, LayerResult, Message, UrgencyLevel
 
 MOST = 60
 """Phrases a language: what a clinician can read aloud in one sitting."""
+FEW = 6
+"""Words of a message up to which a phrase stands nearly alone: songs and jokes have more around it."""
 _GAP, _WIDEST = "...", 3
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*\*?")
 _SPELT_OUT = re.compile(r"(?<![^\W_])(?:[^\W_][\s.*_\-/|,·~+]{1,3}){2,}[^\W_](?![^\W_])")
@@ -136,15 +138,18 @@ class Floor:
         return cls(_by_first_word(dangers), _by_first_word(beliefs), reviewed=reviewed)
 
     def assess_now(self, message: str, earlier: tuple[Message, ...] = ()) -> LayerResult:
-        """`urgent` where a phrase stands in the message; the turns before it are not read."""
+        """`urgent` where a phrase stands in the message; the turns before it are not read. Whoever writes little else, or spells
+        it out, means it."""
         text = message[:_LENGTH]
         said = words(text)
-        phrase = _among(self.phrases, said) or self._spelt_out(text)
+        plain = _among(self.phrases, said)
+        phrase = plain or self._spelt_out(text)
         return LayerResult(
             layer=self.name,
             level=UrgencyLevel.NONE if phrase is None else UrgencyLevel.URGENT,
             kind=Kind.UNCLEAR if phrase is None else phrase.kind,
             delusional_framing=_among(self.beliefs, said) is not None,
+            by_words=plain is not None and len(said) > FEW,
         )
 
     def _spelt_out(self, text: str) -> _Phrase | None:

@@ -30,6 +30,8 @@ _REPEATED = re.compile(r"(\w)\1{2,}")  # "nooo"
 
 ANYWHERE = "international"
 """The contacts for everybody of whom it is not known where they are."""
+NOT_ALONG = frozenset({Kind.OTHERS, Kind.FEAR})
+"""In such a danger nobody is told to go with the person they are worried about: they may be the one who gets hurt."""
 _PUT_IN: Mapping[str, frozenset[str]] = {
     "call": frozenset({"emergency", "or_line"}),
     "call_about": frozenset({"emergency", "or_line"}),
@@ -155,6 +157,7 @@ class ReferralTexts(Strict):
     third_person: str
     today: str
     matters: str
+    in_their_words: str
     after_aid: str
     after_aid_about: str
     safe_question: str
@@ -227,7 +230,10 @@ class Referral:
         own = self._for_a_body if medical else self._own
         call = own.call_about if third_person else own.call
         line = self.contacts.doctor if medical else self.contacts.line
-        called = call.format(emergency=self.contacts.emergency.number, or_line=self._or(line))
+        number = self.contacts.emergency.number
+        if third_person and kind in NOT_ALONG and self.contacts.country == ANYWHERE:
+            call, number = self.texts.call_about, own.emergency or number
+        called = call.format(emergency=number, or_line=self._or(line))
         opening = "" if wanted else self.texts.opening_about if third_person else self.texts.openings[kind]
         if aid is not None and (aid.now or medical) and (third_person or not aid.to_helpers):
             called = (
@@ -249,7 +255,10 @@ class Referral:
     def _aided(self, aid: FirstAid, opening: str, called: str, *, third_person: bool) -> str:
         do = (self.texts.matters, *(f"- {one}" for one in aid.do)) if aid.do else ()
         after = self.texts.after_aid_about if third_person else self.texts.after_aid
-        return "\n".join((f"{opening} {called}".strip(), *do, *((aid.say,) if aid.say else ()), after))
+        # What the person in danger would say is said for them by whoever calls.
+        own_words = third_person and not aid.to_helpers and aid.say and aid.quoted
+        say = f"{self.texts.in_their_words} “{aid.quoted}”" if own_words else aid.say
+        return "\n".join((f"{opening} {called}".strip(), *do, *((say,) if say else ()), after))
 
     def is_one(self, text: str) -> bool:
         """Whether a text is one that may stand in place of an answer, whole or as one line."""

@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.types import Danger, DangerAnswer, Help, Kind, LayerResult, Urgency, UrgencyLevel
-from engine.urgency.danger import OPEN_TURNS, after, answered, answers_open, denied_in_passing, help_due
+from engine.urgency.danger import OPEN_TURNS, after, answered, answers_open, denied_in_passing, help_due, weighed
+from engine.urgency.response import Response
 
 NONE, CONCERN, URGENT = UrgencyLevel
 
@@ -47,6 +48,36 @@ def test_who_is_sure_is_believed_and_a_suspicion_is_decided_by_the_judge(
 ) -> None:
     """The floor and the judge may say `urgent`; a judge that failed leaves the suspicion; one that answered settles it."""
     assert Urgency.of(layers).level is level
+
+
+def test_explicit_words_in_which_no_danger_is_heard_raise_a_suspicion() -> None:
+    """A song or a joke may hold a phrase of the floor: who reads the whole message and hears none makes it a question; spelt out,
+    the phrase stands, and so does what the judge says."""
+    words = LayerResult(layer="floor", level=URGENT, kind=Kind.DYING, by_words=True)
+    quiet = LayerResult(layer="classifier", level=NONE, hears_none=True)
+    asked = Urgency.of([words, quiet])
+    assert asked.level is CONCERN and not asked.faint and help_due(Danger(), asked) is Help.QUESTION
+    assert Urgency.of([words, found(NONE, "classifier")]).level is URGENT
+    assert Urgency.of([found(URGENT), quiet]).level is URGENT
+    assert Urgency.of([words, quiet, found(NONE, "llm")]).level is NONE
+    assert Urgency.of([words, quiet, found(URGENT, "llm")]).level is URGENT
+    assert Urgency.of([words, quiet, found(NONE, "llm", failed=True)]).level is CONCERN
+
+
+def test_what_is_typed_in_place_of_an_answer_counts() -> None:
+    """What plainly tells of no danger gets the contacts, not the referral; what tells of some gets it, however quietly."""
+    calm, danger = Response(calm=True), Response(danger=True)
+    asked, later = Danger(asked=0), Danger(asked=1)
+
+    def due(before: Danger, urgency: Urgency, response: Response) -> Help:
+        return help_due(before, weighed(before, urgency, response))
+
+    assert [due(one, seen(CONCERN), calm) for one in (asked, later)] == [Help.LINE, Help.LINE]
+    assert [due(one, seen(CONCERN), Response()) for one in (asked, later)] == [Help.REFERRAL, Help.REFERRAL]
+    assert [due(one, seen(NONE), danger) for one in (asked, later)] == [Help.REFERRAL, Help.NONE]
+    sure = Urgency.of([LayerResult(layer="classifier", level=CONCERN, sure=True)])
+    assert due(asked, sure, calm) is Help.REFERRAL
+    assert due(asked, seen(URGENT), calm) is Help.REFERRAL
 
 
 def test_the_flag_of_a_judge_that_answered_stands() -> None:

@@ -104,6 +104,27 @@ async def test_steps_for_helpers_are_not_shown_to_the_person_in_danger(tmp_path:
     assert "- Hold nobody down." in of_another.reply.text
 
 
+async def test_a_relative_reads_whose_words_they_pass_on(tmp_path: Path) -> None:
+    """What the person in danger would say, "I take …", is told to somebody else as that person's words."""
+    heard = {"level": "urgent", "kind": "medical", "entry": "fit"}
+    of_another = await said(engine_that_hears(tmp_path, **heard, another=True))
+    told = "What to tell them, as the person themselves would say it: “Somebody with psychosis has a fit.”"
+    assert told in of_another.reply.text.split("\n") and "Say:" not in of_another.reply.text
+
+
+@pytest.mark.parametrize("language", sorted(BARE))
+def test_nobody_is_told_to_go_along_with_somebody_who_may_hurt_them(language: str) -> None:
+    """Where somebody is feared, or afraid of others, the one who worries is sent nowhere with them; otherwise they
+    may go along, where the country is not known."""
+    referral = REFERRALS.choose(None, language)
+    of_a_body, *feared = (
+        referral.full(kind=kind, third_person=True).split("\n")[0] for kind in (Kind.DYING, Kind.OTHERS, Kind.FEAR)
+    )
+    along = referral.texts.own["international"].call_about
+    assert along in of_a_body and all(along not in one and "112" in one for one in feared)
+    assert all(referral.is_one(one) for one in (of_a_body, *feared))
+
+
 def test_a_step_that_only_says_when_to_call_is_left_out_and_so_is_what_others_say() -> None:
     """Nothing weakens the call for help: no condition, no lighter case; what somebody else would say is left out, too."""
     dangers = KnowledgeBase.load(SHIPPED[0]).dangers

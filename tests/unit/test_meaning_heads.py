@@ -1,4 +1,5 @@
-"""Heads over words and meanings: what a danger is about, who is in it, whether it is dealt with, and in what tone people tell."""
+"""Heads over words and meanings: what a danger is about, who is in it, whether it is dealt with, what is said to the question
+whether there is one, and in what tone people tell."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from engine.agent.tone import RemarkTone
 from engine.exceptions import ConfigurationError
 from engine.types import Kind, Message, Role
 from engine.urgency.resolution import ResolutionClassifier
-from evaluation import danger_kind_fit, resolution_fit, tone_of_remarks
+from evaluation import danger_kind_fit, resolution_fit, response_fit, tone_of_remarks
 from evaluation.meaning_lessons import author, rows_in
 from tests.team import shipped_parts
 
@@ -36,6 +37,23 @@ def test_what_is_dealt_with_is_told_from_what_goes_on() -> None:
     assert share("settled") >= 0.5 and share("open") <= 0.1 and share("unsaid") <= 0.05
     learnt = {author(row) for row in rows_in(resolution_fit.LEARNT)}
     assert not learnt & {author(row) for row in rows}
+
+
+def test_what_is_typed_in_place_of_an_answer_is_told_apart() -> None:
+    """By an author that nothing has learnt from: more than half of what tells of no danger is taken for that and hardly any of
+    what does, and the other way round."""
+    rows = response_fit.rows_in(response_fit.KEPT_BACK)
+    found = response_fit.measured(PARTS["responses"], rows)
+
+    def share(head: str, *categories: str) -> float:
+        taken = [head in heads for row, heads in found if row.category in categories]
+        return sum(taken) / len(taken)
+
+    assert share("calm", "denies", "goes_on") >= 0.5 and share("calm", "affirms", "danger") <= 0.06
+    assert share("danger", "affirms", "danger") >= 0.5 and share("danger", "denies", "goes_on") <= 0.08
+    assert share("denies", "affirms", "danger") <= 0.04
+    learnt = {response_fit.author(row) for row in response_fit.rows_in(response_fit.RESPONSES)}
+    assert not learnt & {response_fit.author(row) for row in rows}
 
 
 def test_what_a_danger_is_about_is_mostly_named_rightly() -> None:

@@ -54,7 +54,7 @@ MADE = base(
         "medication",
         "Medication",
         ("how antipsychotics work", "side effects", "stopping medication"),
-        "Antipsychotics ease hallucinations. Report side effects.\n\n[do not: name a zebra]",
+        "Antipsychotics ease hallucinations. Report side effects.\n\n[do not: name a quokka]",
     ),
     source(
         "work",
@@ -155,7 +155,7 @@ def test_two_subjects_in_one_sentence_both_come(search: SectionSearch) -> None:
 
 def test_directives_are_not_searched(search: SectionSearch) -> None:
     """Words of a directive find nothing."""
-    assert found(search, "zebra") == []
+    assert found(search, "quokka") == []
 
 
 def test_top_limits_the_hits(search: SectionSearch) -> None:

@@ -63,13 +63,13 @@ def test_plain_questions_about_means_are_asked_about_and_their_look_alikes_are_n
     urgent = [row["lang"] for row in asked if row["label"] == "urgent"]
     assert len(urgent) >= 38 and set(urgent) == {"en", "de", "es", "fr", "nb"}
     harmless = [LAYER.assess_now(row["text"]) for row in asked if row["label"] != "urgent"]
-    assert len(harmless) <= 12 and sum(not one.faint for one in harmless) <= 1
+    assert len(harmless) <= 10 and sum(not one.faint for one in harmless) <= 2
     assert level("the dose of clozapine that kills") is UrgencyLevel.CONCERN
 
 
 def test_a_body_in_danger_is_asked_about_however_calmly_it_is_told() -> None:
     """Where the head of bodies and medicines is sure, that is a suspicion, also below the threshold of the other head."""
-    text = "my lips are swelling up since the tablet"
+    text = "tongue feels fat since the new tablet"
     assert LAYER.scores(text)["urgent"] < LEAST
     assert LAYER.assess_now(text).level is UrgencyLevel.CONCERN and LAYER.assess_now(text).kind is Kind.MEDICAL
 
@@ -106,6 +106,7 @@ def test_nothing_but_the_finding_leaves_the_layer() -> None:
             heavy=found.heavy,
             kind=found.kind,
             delusional_framing=found.delusional_framing,
+            hears_none=found.hears_none,
         )
 
 
@@ -128,7 +129,9 @@ def disguises(draw: st.DrawFn) -> tuple[str, str]:
     """A detected message and the same message in disguise."""
     text = draw(st.sampled_from(PLAINLY))
     case = draw(st.sampled_from([str.lower, str.upper, str.title, str.swapcase]))
-    apostrophe = draw(st.sampled_from(["'", "’", "ʼ", "´", "`", ""]))
+    # "I'll" without it is another word.
+    none = () if "i'll" in text.casefold() else ("",)
+    apostrophe = draw(st.sampled_from(["'", "’", "ʼ", "´", "`", *none]))
     blank = draw(st.sampled_from([" ", "  ", "\t", "\u00a0", "\u3000", " \u200b "]))
     unseen = draw(st.sampled_from(["", "\u200b", "\u200d", "\u00ad", "\ufeff"]))
     changed = case(text).replace("'", apostrophe).replace(" ", blank)
