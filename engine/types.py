@@ -185,7 +185,8 @@ class LayerResult:
     `another`: the person in danger is not the writer. `entry`: the id of that in the table of dangers that tells what to do.
     `sure`: a suspicion so plain that nothing need be asked first. `faint`: one with which contacts are shown, and nothing is
     asked, unless the message tells something `heavy`. `by_words`: explicit words stand in the message, which a song or a joke
-    may hold as well. `hears_none`: by what the whole message means, it tells of no danger.
+    may hold as well. `hears_none`: by what the whole message means, it tells of no danger. `belief_likely`: a belief may be
+    told as a fact, too unsure for the flag.
     """
 
     layer: str
@@ -196,6 +197,7 @@ class LayerResult:
     kind: Kind = Kind.UNCLEAR
     another: bool = False
     delusional_framing: bool = False
+    belief_likely: bool = False
     entry: str = ""
     failed: bool = False
     decides: bool = False
@@ -215,6 +217,7 @@ class Urgency:
     kind: Kind = Kind.UNCLEAR
     another: bool = False
     delusional_framing: bool = False
+    belief_likely: bool = False
     entry: str = ""
     layers: tuple[LayerResult, ...] = ()
 
@@ -240,6 +243,7 @@ class Urgency:
             kind=next((one.kind for one in counted if one.level.order and one.kind is not Kind.UNCLEAR), Kind.UNCLEAR),
             another=any(one.another for one in counted),
             delusional_framing=any(one.delusional_framing for one in deciding or results),
+            belief_likely=any(one.belief_likely for one in deciding or results),
             entry=next((one.entry for one in deciding if one.level.order and one.entry), ""),
             layers=given,
         )

@@ -33,6 +33,7 @@ from engine.retrieval.questions import split
 from engine.retrieval.sections import OFFERED, SectionHit
 from engine.texts import Texts
 from engine.types import Basis, Draft, Message, Role, UrgencyLevel, Wish
+from engine.urgency.person import about_another
 
 PARTS = 2
 """How many things that are asked at once get a passage each."""
@@ -102,6 +103,8 @@ class QuotingAgent:
             offers = self.guide.service.offers(task.message, task.language)
             if offers and self.guide.is_about_service(task.message, task.language):
                 return Draft(reply=self.guide.said(task.language).unsure, fixed=True, offers=offers)
+        if task.belief_likely and understood.sure is None and not about_another(task.message):
+            return Draft(reply=self.texts.belief, fixed=True)  # questions to tap would name an illness
         if not asks and not task.missing:
             return self._remark(task, understood)
         if task.language == self.knowledge.language:

@@ -20,6 +20,7 @@ class AgentTask:
     `requested` what the agent itself asked for.
     `objection` is why the last draft was sent back, `may_request` whether more sources can still be asked for.
     `faint`: what there is of urgency is a faint suspicion. `danger_told`: somebody's danger was told in one of the last turns.
+    `belief_likely`: a belief may be told as a fact, too unsure for `delusional_framing`.
     `missing`: questions that the last draft left unanswered. `section`: the source and section that the person has tapped.
     `language`: that of the message.
     """
@@ -34,6 +35,7 @@ class AgentTask:
     reminders: tuple[Reminder, ...] = ()
     high_stakes: bool = False
     delusional_framing: bool = False
+    belief_likely: bool = False
     urgency: UrgencyLevel = UrgencyLevel.NONE
     faint: bool = False
     danger_told: bool = False

@@ -136,6 +136,7 @@ class Attempt:
             reminders=conversation.reminders if self.filter.plan.reminders else (),
             high_stakes=self.filter.high_stakes(text),
             delusional_framing=urgency.delusional_framing,
+            belief_likely=urgency.belief_likely,
             urgency=self._weight(conversation, urgency),
             faint=urgency.faint,
             danger_told=conversation.danger.told is not None,

@@ -26,6 +26,9 @@ BY_WORDS = 0.6
 HEAVILY = 0.4
 """By so much a suspicion must pass its threshold before somebody is asked because of what they tell: of 12 natural messages
 below it that told something heavy none was urgent, above it 7 of 24."""
+BELIEF_LIKELY = 2.0
+"""So far below its threshold the sum of a belief may be one: .79 of ten authors' beliefs that are told as facts, a tenth of all
+else they wrote. It counts only where no section is sure: of 720 natural turns of others six then get other words, two rightly."""
 _LENGTH = 4000  # characters of a message that are read
 _SENTENCES = 40  # that are read one by one
 
@@ -100,8 +103,12 @@ class UrgencyClassifier:
             heavy=faint and passed >= HEAVILY and self.tells_heavily(message, earlier),
             kind=self._kind(message, earlier, found, plain=found["urgent"] and not faint),
             delusional_framing=found["delusional"],
+            belief_likely=scores["delusional"] >= self._threshold("delusional") - BELIEF_LIKELY,
             hears_none=none,
         )
+
+    def _threshold(self, name: str) -> float:
+        return next(head.threshold for head in self.heads.description.heads if head.name == name)
 
     def _kind(self, message: str, earlier: Sequence[Message], found: Mapping[str, bool], *, plain: bool) -> Kind:
         # Whoever believes to be poisoned or dead is not asked whether somebody took too much.

@@ -40,6 +40,7 @@ from tests.team import (
     engine_over,
     rejection,
     scripted,
+    shipped_engine,
     shipped_parts,
 )
 
@@ -463,3 +464,17 @@ async def test_basis_and_citation_travel_with_the_reply(tmp_path: Path) -> None:
     assert turn.conversation.messages[-1] == Message(
         role=Role.ASSISTANT, content=turn.reply.text, citations=("voices",)
     )
+
+
+async def test_who_may_tell_of_a_belief_gets_kind_words_and_no_list_of_illnesses() -> None:
+    """Where nothing is sure, what may be a belief told as a fact is answered with who may help; a relative's telling of one, and a
+    plain question, as ever."""
+    engine = shipped_engine()
+    belief = engine.assistants[engine.default].texts.belief
+    told = "my left hand is run from another town, it is polite about it"
+    urgency = engine.assess_now(engine.start(), told)
+    assert urgency.belief_likely and not urgency.delusional_framing
+    first = await engine.respond(engine.start(), told)
+    assert first.reply.text.startswith(belief) and not first.offers
+    for other in (f"my mother says {told}", "what are delusions"):
+        assert belief not in (await engine.respond(engine.start(), other)).reply.text

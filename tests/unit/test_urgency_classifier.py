@@ -106,6 +106,7 @@ def test_nothing_but_the_finding_leaves_the_layer() -> None:
             heavy=found.heavy,
             kind=found.kind,
             delusional_framing=found.delusional_framing,
+            belief_likely=found.belief_likely,
             hears_none=found.hears_none,
         )
 
