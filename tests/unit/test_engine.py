@@ -467,8 +467,8 @@ async def test_basis_and_citation_travel_with_the_reply(tmp_path: Path) -> None:
 
 
 async def test_who_may_tell_of_a_belief_gets_kind_words_and_no_list_of_illnesses() -> None:
-    """Where nothing is sure, what may be a belief told as a fact is answered with who may help; a relative's telling of one, and a
-    plain question, as ever."""
+    """Where nothing is sure, what may be a belief told as a fact is answered with who may help; what a relative tells of one,
+    and a plain question, as ever."""
     engine = shipped_engine()
     belief = engine.assistants[engine.default].texts.belief
     told = "my left hand is run from another town, it is polite about it"
@@ -476,5 +476,5 @@ async def test_who_may_tell_of_a_belief_gets_kind_words_and_no_list_of_illnesses
     assert urgency.belief_likely and not urgency.delusional_framing
     first = await engine.respond(engine.start(), told)
     assert first.reply.text.startswith(belief) and not first.offers
-    for other in (f"my mother says {told}", "what are delusions"):
+    for other in ("my brother believes that his left hand is run from another town", "what are delusions"):
         assert belief not in (await engine.respond(engine.start(), other)).reply.text
