@@ -67,7 +67,7 @@ from engine.urgency.person import PersonInDanger, about_another
 from engine.urgency.protocol import FastLayer, UrgencyLayer
 from engine.urgency.referral import Referral, Referrals
 from engine.urgency.resolution import ResolutionClassifier
-from engine.urgency.response import Response, ResponseClassifier
+from engine.urgency.response import CheckResponse, ResponseClassifier
 
 FRESH = (0, 1, 2)
 """Turns since danger was told in which nobody who goes on telling is asked which question they mean."""
@@ -146,10 +146,10 @@ class Engine:
     def _heard(text: str, earlier: Sequence[Message], layers: Sequence[FastLayer]) -> Urgency:
         return Urgency.of(layer.assess_now(text, tuple(earlier)) for layer in layers)
 
-    def _response(self, danger: Danger, text: str, earlier: Sequence[Message]) -> Response:
+    def _response(self, danger: Danger, text: str, earlier: Sequence[Message]) -> CheckResponse:
         """What a message says to a check question that stands unanswered."""
         if self.responses is None or not question_open(danger):
-            return Response()
+            return CheckResponse()
         return self.responses.of(text, earlier)
 
     def _after_question(self, danger: Danger, urgency: Urgency, text: str, earlier: Sequence[Message]) -> Urgency:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from engine.types import Danger, DangerAnswer, Help, Kind, Urgency, UrgencyLevel
-from engine.urgency.response import Response
+from engine.urgency.response import CheckResponse
 
 OPEN_TURNS = 10
 """For so many turns a danger that was told stays open, and the check question is not asked again after a no."""
@@ -60,7 +60,7 @@ def question_open(danger: Danger) -> bool:
     return danger.asked is not None and danger.asked < ASK_AGAIN_AFTER
 
 
-def weighed(danger: Danger, urgency: Urgency, response: Response) -> Urgency:
+def weighed(danger: Danger, urgency: Urgency, response: CheckResponse) -> Urgency:
     """What is found in a message with what it says to the check question: what tells of danger right after it raises a suspicion;
     of what plainly tells of none, a suspicion is a faint one, unless it is sure."""
     if response.danger and danger.asked == 0 and urgency.level is UrgencyLevel.NONE:

@@ -17,7 +17,7 @@ DANGER, CALM, DENIES = "danger", "calm", "denies"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Response:
+class CheckResponse:
     """What a message says to the check question. `danger`: it plainly tells of some; `calm`: it plainly tells of none; `denies`:
     it says so. None of them where it may be either."""
 
@@ -32,8 +32,8 @@ class ResponseClassifier(MeaningReading):
     names = (DANGER, CALM, DENIES)
     trained_by = "evaluation.response_fit"
 
-    def of(self, message: str, earlier: Sequence[Message]) -> Response:
+    def of(self, message: str, earlier: Sequence[Message]) -> CheckResponse:
         """What a message says to the question that was asked about the one before it."""
         sums = self.heads.sums(message, said_before(earlier)[-1:])
         found = {name: sums[name] >= self.heads.threshold(name) for name in self.names}
-        return Response(danger=found[DANGER], calm=found[CALM], denies=found[DENIES])
+        return CheckResponse(danger=found[DANGER], calm=found[CALM], denies=found[DENIES])

@@ -387,7 +387,7 @@ def test_kb_search_works_on_a_folder_from_elsewhere(tmp_path: Path) -> None:
     """A folder of plain Markdown without front matter can be searched."""
     (tmp_path / "bees.md").write_text("# Bees\n\nBees make honey in a hive.\n", encoding="utf-8")
     (tmp_path / "cats.md").write_text("# Cats\n\nCats chase mice at night.\n", encoding="utf-8")
-    found = document("kb", "search", "who makes honey", "--kb", str(tmp_path))
+    found = document("kb", "search", "what do bees make", "--kb", str(tmp_path))
     assert found[0]["source"] == "bees"
 
 

@@ -39,8 +39,8 @@ def cited(shown: Outgoing) -> tuple[str, ...]:
     return () if shown.turn is None else shown.turn.reply.citations
 
 
-SUSPICIOUS = "i have put everything in order and written to everybody"
-SURE = f"{SUSPICIOUS}, now i am calm and it is over tonight"
+SUSPICIOUS = "i have put everything in order"
+SURE = "i have put everything in order and written to everybody, now i am calm and it is over tonight"
 """What the classifier shipped here takes for danger, and no phrase of the floor is."""
 
 
@@ -112,7 +112,7 @@ async def test_what_is_said_right_after_a_disclosure_is_not_answered_as_if_nothi
 async def test_a_suspicion_gets_the_answer_and_the_check_question(tmp_path: Path) -> None:
     """Without a model, what only the classifier hears is answered, and asked about in one calm sentence."""
     chat = chat_over(tmp_path)
-    shown, _ = await last(chat, begun(chat), "why am I so tired, it would be better for everybody without me")
+    shown, _ = await last(chat, begun(chat), SUSPICIOUS)
     assert not shown.referral and shown.turn is not None and shown.turn.help is Help.QUESTION
     assert shown.text.endswith("?") and shown.text.rsplit("\n\n", 1)[1].startswith("May I ask you directly")
 
@@ -145,7 +145,7 @@ async def test_who_tells_that_help_has_come_is_not_sent_for_it_again(tmp_path: P
     assert worse.turn is not None and worse.turn.help.replaces
 
 
-GERMAN = "Ich habe heute alles geregelt und bin jetzt ganz ruhig"
+GERMAN = "Ich habe heute alles geregelt und bin ruhig"
 
 
 @pytest.mark.parametrize(
@@ -175,15 +175,16 @@ async def test_the_check_question_and_its_buttons_are_in_the_chats_language(
         ("yes I have them all here", Help.REFERRAL, "112"),
         ("no, but I already took the tablets", Help.REFERRAL, "112"),
         ("No thanks, I have made up my mind", Help.REFERRAL, "112"),
-        ("No.", Help.NONE, "I will not keep asking"),
-        ("nein danke", Help.NONE, "Ich frage nicht weiter nach"),
+        ("No.", Help.LINE, "The contacts stay here"),
+        ("nein danke", Help.LINE, "Die Kontakte bleiben"),
         ("it is about somebody else", Help.REFERRAL, "the person you are worried about"),
     ],
 )
 async def test_typed_answers_to_the_check_question_work(
     tmp_path: Path, said: str, help_shown: Help, words: str
 ) -> None:
-    """A yes, a no or "somebody else" in few words does what the button does; what goes on to tell of danger gets help."""
+    """A yes, a no or "somebody else" in few words does what the button does (after a no, what the question stood in place of is
+    answered); what goes on to tell of danger gets help."""
     chat = chat_over(tmp_path)
     _, state = await last(chat, begun(chat), SUSPICIOUS)
     shown, _ = await last(chat, state, said)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from engine.types import Danger, DangerAnswer, Help, Kind, LayerResult, Urgency, UrgencyLevel
 from engine.urgency.danger import OPEN_TURNS, after, answered, answers_open, denied_in_passing, help_due, weighed
-from engine.urgency.response import Response
+from engine.urgency.response import CheckResponse
 
 NONE, CONCERN, URGENT = UrgencyLevel
 
@@ -66,14 +66,14 @@ def test_explicit_words_in_which_no_danger_is_heard_raise_a_suspicion() -> None:
 
 def test_what_is_typed_in_place_of_an_answer_counts() -> None:
     """What plainly tells of no danger gets the contacts, not the referral; what tells of some gets it, however quietly."""
-    calm, danger = Response(calm=True), Response(danger=True)
+    calm, danger = CheckResponse(calm=True), CheckResponse(danger=True)
     asked, later = Danger(asked=0), Danger(asked=1)
 
-    def due(before: Danger, urgency: Urgency, response: Response) -> Help:
+    def due(before: Danger, urgency: Urgency, response: CheckResponse) -> Help:
         return help_due(before, weighed(before, urgency, response))
 
     assert [due(one, seen(CONCERN), calm) for one in (asked, later)] == [Help.LINE, Help.LINE]
-    assert [due(one, seen(CONCERN), Response()) for one in (asked, later)] == [Help.REFERRAL, Help.REFERRAL]
+    assert [due(one, seen(CONCERN), CheckResponse()) for one in (asked, later)] == [Help.REFERRAL, Help.REFERRAL]
     assert [due(one, seen(NONE), danger) for one in (asked, later)] == [Help.REFERRAL, Help.NONE]
     sure = Urgency.of([LayerResult(layer="classifier", level=CONCERN, sure=True)])
     assert due(asked, sure, calm) is Help.REFERRAL
