@@ -50,7 +50,8 @@ class DangerEntry(BaseModel):
     """One danger as its author writes it. Each sign is enough by itself; `do` begins with the action.
 
     `usual_for`: the kind of danger that it is told for where no entry was named. `to_helpers`: its steps are for whoever is
-    with the person, who could take them wrongly ("stay near"). `first`: the numbers of the steps that are told below "call
+    with the person, who could take them wrongly ("stay near"). `own_words`: `say` is in the words of the person in danger ("I
+    take …"). `first`: the numbers of the steps that are told below "call
     now", from 1; None for all: a step for a lighter case would weaken it, and one that prevents would reproach.
     """
 
@@ -65,6 +66,7 @@ class DangerEntry(BaseModel):
     authority: Reference
     usual_for: UsualFor | None = None
     to_helpers: bool = False
+    own_words: bool = False
     first: tuple[Annotated[int, Field(ge=1)], ...] | None = None
 
     @model_validator(mode="after")
@@ -131,14 +133,14 @@ class KnownDanger:
 class FirstAid:
     """What to do about a danger below the words that name help. `now`: help is needed at once, else the same day.
 
-    `say`: what to say to those who help, with the words that lead to it; `quoted`: the same without these. `to_helpers`: not for
-    the person in danger.
+    `say`: what to say to those who help, with the words that lead to it; `own_words`: the same without these, where it is in the
+    words of the person in danger. `to_helpers`: not for the person in danger.
     """
 
     do: tuple[str, ...]
     say: str
     now: bool
-    quoted: str = ""
+    own_words: str = ""
     to_helpers: bool = False
 
 
@@ -184,8 +186,8 @@ class Dangers:
         do = tuple(one for one in steps if not (known.emergency and self._only_calls(one)))
         # A whole sentence in brackets is what somebody else in this danger says.
         say = _IN_BRACKETS.sub("", known.entry.say)
-        lead = f"{self.words.say} “{say}”"
-        return FirstAid(do=do, say=lead, quoted=say, now=known.emergency, to_helpers=known.entry.to_helpers)
+        lead, own = f"{self.words.say} “{say}”", say if known.entry.own_words else ""
+        return FirstAid(do=do, say=lead, own_words=own, now=known.emergency, to_helpers=known.entry.to_helpers)
 
     def _only_calls(self, step: str) -> bool:
         """Whether a step says nothing but to call for help, or when to."""

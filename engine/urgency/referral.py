@@ -116,11 +116,13 @@ class CountryContacts(Strict):
 class OwnTexts(Strict):
     """What is said for one country in other words than for the rest. Its numbers are those of the country's contacts.
 
-    `emergency` and `contacts` stand inside other sentences.
+    `emergency` and `contacts` stand inside other sentences; `call_apart`: about somebody whom nobody is told to go along with,
+    where `call_about` says so.
     """
 
     call: str
     call_about: str
+    call_apart: str = ""
     emergency: str = ""
     contacts: str = ""
 
@@ -230,10 +232,9 @@ class Referral:
         own = self._for_a_body if medical else self._own
         call = own.call_about if third_person else own.call
         line = self.contacts.doctor if medical else self.contacts.line
-        number = self.contacts.emergency.number
-        if third_person and kind in NOT_ALONG and self.contacts.country == ANYWHERE:
-            call, number = self.texts.call_about, own.emergency or number
-        called = call.format(emergency=number, or_line=self._or(line))
+        if third_person and kind in NOT_ALONG:
+            call = own.call_apart or call
+        called = call.format(emergency=self.contacts.emergency.number, or_line=self._or(line))
         opening = "" if wanted else self.texts.opening_about if third_person else self.texts.openings[kind]
         if aid is not None and (aid.now or medical) and (third_person or not aid.to_helpers):
             called = (
@@ -256,8 +257,8 @@ class Referral:
         do = (self.texts.matters, *(f"- {one}" for one in aid.do)) if aid.do else ()
         after = self.texts.after_aid_about if third_person else self.texts.after_aid
         # What the person in danger would say is said for them by whoever calls.
-        own_words = third_person and not aid.to_helpers and aid.say and aid.quoted
-        say = f"{self.texts.in_their_words} “{aid.quoted}”" if own_words else aid.say
+        theirs = third_person and aid.say and aid.own_words
+        say = f"{self.texts.in_their_words} “{aid.own_words}”" if theirs else aid.say
         return "\n".join((f"{opening} {called}".strip(), *do, *((say,) if say else ()), after))
 
     def is_one(self, text: str) -> bool:

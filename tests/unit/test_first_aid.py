@@ -107,7 +107,10 @@ async def test_steps_for_helpers_are_not_shown_to_the_person_in_danger(tmp_path:
 async def test_a_relative_reads_whose_words_they_pass_on(tmp_path: Path) -> None:
     """What the person in danger would say, "I take …", is told to somebody else as that person's words."""
     heard = {"level": "urgent", "kind": "medical", "entry": "fit"}
-    of_another = await said(engine_that_hears(tmp_path, **heard, another=True))
+    plain = await said(engine_that_hears(tmp_path / "one", **heard, another=True))
+    assert "Say: “Somebody with psychosis has a fit.”" in plain.reply.text
+    table = TABLE.replace("how_fast: emergency", "how_fast: emergency\n    own_words: true")
+    of_another = await said(engine_that_hears(tmp_path / "two", table, **heard, another=True))
     told = "What to tell them, as the person themselves would say it: “Somebody with psychosis has a fit.”"
     assert told in of_another.reply.text.split("\n") and "Say:" not in of_another.reply.text
 
