@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import time
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,8 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from adapters.storage.private_files import make_private_file, make_private_folder
 from engine import ConfigurationError, StorageDamaged, StorageError, StorageUnavailable
 
+_PAUSE_SECONDS = 0.01
+"""Between two trials to switch a file's journal while another program does so."""
 _DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT}
 _REMEDIES = {
     sqlite3.SQLITE_FULL: "The disk is full. Make room; nothing that was taken is lost.",
@@ -79,14 +82,29 @@ def _pragmas(connection: Any, record: object) -> None:
     # Python's own transactions begin too late and lose updates; ours begin with the write lock.
     connection.isolation_level = None
     cursor = connection.cursor()
+    _write_ahead(cursor)
     for pragma in (
-        "journal_mode=WAL",
         "synchronous=FULL",  # an acknowledged message survives a power cut
         "foreign_keys=ON",
         "secure_delete=ON",  # what is erased is overwritten, not only unlinked
     ):
         cursor.execute(f"PRAGMA {pragma}")
     cursor.close()
+
+
+def _write_ahead(cursor: sqlite3.Cursor) -> None:
+    """Switch the file's journal. Of programs that open a new file at once SQLite lets one do so, and has the others not wait."""
+    milliseconds: int = cursor.execute("PRAGMA busy_timeout").fetchone()[0]
+    until = time.monotonic() + milliseconds / 1000
+    while True:
+        try:
+            cursor.execute("PRAGMA journal_mode=WAL")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() >= until:
+                raise
+            time.sleep(_PAUSE_SECONDS)
+        else:
+            return
 
 
 def _begin(connection: Connection) -> None:
