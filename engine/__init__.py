@@ -189,8 +189,8 @@ if TYPE_CHECKING:
         Wish,
         worst,
     )
-    from engine.urgency.classifier import BY_WORDS, UrgencyClassifier, said_before, word_scores
     from engine.urgency.classifier import EARLIER as URGENCY_EARLIER
+    from engine.urgency.classifier import UrgencyClassifier, said_before
     from engine.urgency.floor import Floor
     from engine.urgency.kind import DangerKinds
     from engine.urgency.llm import URGENCY_GIVEN, LlmUrgency
@@ -232,7 +232,6 @@ def homes() -> dict[str, tuple[str, str]]:
 __all__ = [
     "AGENT_GIVEN",
     "BRIEF",
-    "BY_WORDS",
     "COMPLETENESS_GIVEN",
     "DANGERS_FILE",
     "DANGER_HEADS",
@@ -508,7 +507,6 @@ __all__ = [
     "wilson",
     "without_anchors",
     "without_brackets",
-    "word_scores",
     "word_sums",
     "words",
     "worst",

@@ -184,8 +184,8 @@ class LayerResult:
     `decides`: it has read the message in its conversation, so that its answer stands in place of another's suspicion.
     `another`: the person in danger is not the writer. `entry`: the id of that in the table of dangers that tells what to do.
     `sure`: a suspicion so plain that nothing need be asked first. `faint`: one with which contacts are shown, and nothing is
-    asked, unless the message tells something `heavy`. `by_words`: explicit words stand in the message, which a song or a joke
-    may hold as well. `hears_none`: by what the whole message means, it tells of no danger. `belief_likely`: a belief may be
+    asked, unless the message tells something `heavy`. `by_words`: `urgent` for explicit words, which a song or a joke may
+    hold as well. `hears_none`: by what the whole message means, it tells of no danger. `belief_likely`: a belief may be
     told as a fact, too unsure for the flag.
     """
 
@@ -230,7 +230,8 @@ class Urgency:
         """
         given = tuple(layers)
         doubted = any(one.hears_none for one in given)
-        results = tuple(_suspected(one) if doubted and one.by_words else one for one in given)
+        concern = UrgencyLevel.CONCERN
+        results = tuple(replace(one, level=concern) if doubted and one.by_words else one for one in given)
         sure = [one for one in results if one.level is UrgencyLevel.URGENT]
         deciding = [one for one in results if one.decides and not one.failed]
         counted = sure or deciding or results
@@ -252,10 +253,6 @@ class Urgency:
     def decided(self) -> bool:
         """Whether a layer that reads the whole conversation has answered."""
         return any(one.decides and not one.failed for one in self.layers)
-
-
-def _suspected(one: LayerResult) -> LayerResult:
-    return replace(one, level=min(one.level, UrgencyLevel.CONCERN, key=lambda level: level.order))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -8,14 +8,12 @@ What is learnt from is every urgent message of `evaluation/data/urgency`, by the
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterable
-from pathlib import Path
 
 from engine import DangerKinds, TextEncoder, said_before
-from evaluation.meaning_lessons import MeaningLessons
-from evaluation.urgency import LabelledMessage, read_messages
-from evaluation.urgency_training import DATA, ENCODER, ROOT
+from evaluation.meaning_lessons import MeaningLessons, prepared
+from evaluation.urgency import LabelledMessage, messages_in
+from evaluation.urgency_training import DATA, ROOT
 
 WEIGHTS = ROOT / "config" / "urgency" / "kind"
 LEARNT, KEPT_BACK = ("authors", "plain"), ("kept_back", "plain_kept_back")
@@ -32,27 +30,27 @@ AHEAD = 1.5  # by so much one kind's sum must lead the next
 
 def messages(folders: Iterable[str]) -> list[LabelledMessage]:
     """The urgent ones of every author in these folders."""
-    paths: list[Path] = [path for folder in folders for path in sorted((DATA / folder).glob("*.jsonl"))]
-    return [one for path in paths for one in read_messages(path) if one.label == "urgent" and one.category in OF]
+    read = (one for folder in folders for one in messages_in(DATA / folder))
+    return [one for one in read if one.label == "urgent" and one.category in OF]
 
 
 def main() -> None:
     """Learn and write; then say how often each kind is named, and rightly."""
-    asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    asked.add_argument("--measure", action="store_true")
-    encoder = TextEncoder.load(ENCODER)
-    if not asked.parse_args().measure:
-        rows = messages(LEARNT)
-        lessons = MeaningLessons(encoder, [(one.message, said_before(one.earlier)) for one in rows])
-        wanted = {name: [OF[one.category] == name for one in rows] for name in DangerKinds.names}
-        lessons.write(WEIGHTS, wanted, dict.fromkeys(DangerKinds.names, AHEAD))
-    kinds = DangerKinds.load(WEIGHTS, encoder)
+    kinds = DangerKinds.load(WEIGHTS, prepared(__doc__, train))
     found = [(kinds.of(one.message, one.earlier).value, OF[one.category]) for one in messages(KEPT_BACK)]
     for name in DangerKinds.names[:-1]:
         right = sum(said == of == name for said, of in found)
         print(
             f"{name}: {right} of {sum(of == name for _, of in found)}, named {sum(said == name for said, _ in found)} times"
         )
+
+
+def train(encoder: TextEncoder) -> None:
+    """Learn from the authors in view, and write."""
+    rows = messages(LEARNT)
+    lessons = MeaningLessons(encoder, [(one.message, said_before(one.earlier)) for one in rows])
+    wanted = {name: [OF[one.category] == name for one in rows] for name in DangerKinds.names}
+    lessons.write(WEIGHTS, wanted, dict.fromkeys(DangerKinds.names, AHEAD))
 
 
 if __name__ == "__main__":

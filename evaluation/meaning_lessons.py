@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import argparse
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from scipy.sparse import csr_matrix, hstack
 
 from engine import Features, TextEncoder, meanings
-from evaluation.urgency_training import fit, packed, vectors
+from evaluation.urgency_training import ENCODER, fit, packed, vectors
 
 BITS = 16
 PENALTY = 1e-4  # of squared weights, for one example
@@ -21,6 +22,10 @@ Floats = np.ndarray[Any, np.dtype[np.float64]]
 Rows = np.ndarray[Any, np.dtype[np.int64]]
 Example = tuple[str, tuple[str, ...]]
 """A message and what the person said just before it."""
+
+T = TypeVar("T")
+Taken = tuple[str, str, str, T]
+"""The author and the language of a row, its label, and what it is taken for."""
 
 Row = dict[str, str]
 """A labelled message; its `id` begins with the author."""
@@ -32,9 +37,25 @@ def rows_in(folder: Path) -> list[Row]:
     return [json.loads(line) for path in paths for line in path.read_text(encoding="utf-8").splitlines()]
 
 
-def author(row: Row) -> str:
-    """Who wrote a row."""
-    return row["id"].partition("-")[0]
+def author(name: str) -> str:
+    """Who wrote a row of that `id`."""
+    return name.partition("-")[0]
+
+
+def prepared(about: str | None, train: Callable[[TextEncoder], None]) -> TextEncoder:
+    """The encoder of a fit that is begun from the command line: trained with first, unless it is asked only to measure."""
+    asked = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
+    asked.add_argument("--measure", action="store_true")
+    only_measured, encoder = asked.parse_args().measure, TextEncoder.load(ENCODER)
+    if not only_measured:
+        train(encoder)
+    return encoder
+
+
+def by_author_and_language(found: Sequence[Taken[T]]) -> Iterator[tuple[str, list[tuple[str, T]]]]:
+    """What rows are taken for, beside their labels: all of them, each author's, and those of each language."""
+    for name in ("", *sorted({who for who, *_ in found}), *sorted({lang for _, lang, *_ in found})):
+        yield name or "kept back", [(label, taken) for who, lang, label, taken in found if name in {"", who, lang}]
 
 
 class MeaningLessons:

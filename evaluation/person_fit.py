@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from engine import TextEncoder, about_another, said_before
 from evaluation.danger_kind_fit import LEARNT, messages
-from evaluation.meaning_lessons import MeaningLessons
+from evaluation.meaning_lessons import MeaningLessons, author
 from evaluation.urgency_training import DATA, ENCODER, ROOT
 
 WEIGHTS = ROOT / "config" / "urgency" / "person"
@@ -25,7 +25,7 @@ def main() -> None:
     rows = [one for one in messages(LEARNT) if one.id in who]
     other = [who[one.id] == "other" for one in rows]
     lessons = MeaningLessons(TextEncoder.load(ENCODER), [(one.message, said_before(one.earlier)) for one in rows])
-    sums = lessons.left_out(other, [one.id.partition("-")[0] for one in rows])
+    sums = lessons.left_out(other, [author(one.id) for one in rows])
     told("learnt, each author left out", [bool(of >= 0) for of in sums], other)
     told("words", [about_another(one.message) for one in rows], other)
     lessons.write(WEIGHTS, {"other": other}, {"other": 0.0})

@@ -9,13 +9,12 @@ in doubt) or `unsaid`. Most of the open ones were written to look like settled o
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterator
 
 from engine import BRIEF, Message, ResolutionClassifier, Role, TextEncoder
-from evaluation.meaning_lessons import MeaningLessons, Row, author, rows_in
+from evaluation.meaning_lessons import MeaningLessons, Row, author, by_author_and_language, prepared, rows_in
 from evaluation.urgency import read_messages
-from evaluation.urgency_training import DATA, ENCODER, ROOT, labelled, threshold_for
+from evaluation.urgency_training import DATA, ROOT, labelled, threshold_for
 
 LEARNT, KEPT_BACK = DATA / "resolved", DATA / "resolved_kept_back"
 WEIGHTS = ROOT / "config" / "urgency" / "resolution"
@@ -27,16 +26,12 @@ EVERY, ONE_IN = 20, 2
 
 def main() -> None:
     """Measure, choose the threshold, write; or only measure."""
-    asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    asked.add_argument("--measure", action="store_true")
-    encoder = TextEncoder.load(ENCODER)
-    if not asked.parse_args().measure:
-        train(encoder)
-    rows = rows_in(KEPT_BACK)
-    found = measured(ResolutionClassifier.load(WEIGHTS, encoder), rows)
-    for name in ("", *sorted({author(row) for row in rows}), *sorted({row["lang"] for row in rows})):
-        some = [(row["label"], taken) for row, taken in found if name in {"", author(row), row["lang"]}]
-        print(name or "kept back", counted(some))
+    encoder = prepared(__doc__, train)
+    found = measured(ResolutionClassifier.load(WEIGHTS, encoder), rows_in(KEPT_BACK))
+    for name, some in by_author_and_language(
+        [(author(row["id"]), row["lang"], row["label"], taken) for row, taken in found]
+    ):
+        print(name, counted(some))
 
 
 def measured(layer: ResolutionClassifier, rows: list[Row]) -> list[tuple[Row, bool]]:
@@ -75,7 +70,7 @@ def train(encoder: TextEncoder) -> None:
     rows += ordinary([row["first"] for row in rows])
     lessons = MeaningLessons(encoder, [(row["next"], (row["first"],)) for row in rows], PENALTY)
     settled = [row["label"] == "settled" for row in rows]
-    sums = lessons.left_out(settled, [author(row) for row in rows]).tolist()
+    sums = lessons.left_out(settled, [author(row["id"]) for row in rows]).tolist()
     brief = [len(row["next"].split()) <= BRIEF for row in rows]
 
     def threshold(*, few: bool) -> float:

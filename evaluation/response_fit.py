@@ -9,13 +9,10 @@ tells of danger), `affirms` or `danger` (both do). Half of the ones that go on w
 
 from __future__ import annotations
 
-import argparse
-from pathlib import Path
-
 from engine import ResponseClassifier, TextEncoder
-from evaluation.meaning_lessons import MeaningLessons
-from evaluation.urgency import LabelledMessage, read_messages
-from evaluation.urgency_training import DATA, ENCODER, RESPONSES, ROOT, threshold_for
+from evaluation.meaning_lessons import MeaningLessons, author, by_author_and_language, prepared
+from evaluation.urgency import LabelledMessage, messages_in
+from evaluation.urgency_training import DATA, RESPONSES, ROOT, threshold_for
 
 THRESHOLDS, KEPT_BACK = DATA / "responses_for_thresholds", DATA / "responses_kept_back"
 WEIGHTS = ROOT / "config" / "urgency" / "response"
@@ -29,26 +26,10 @@ PENALTY = 1e-5
 
 def main() -> None:
     """Measure, choose the thresholds, write; or only measure."""
-    asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    asked.add_argument("--measure", action="store_true")
-    encoder = TextEncoder.load(ENCODER)
-    if not asked.parse_args().measure:
-        train(encoder)
-    rows = rows_in(KEPT_BACK)
-    found = measured(ResponseClassifier.load(WEIGHTS, encoder), rows)
-    for name in ("", *sorted({author(row) for row in rows}), *sorted({row.lang for row in rows})):
-        some = [(row.category, taken) for row, taken in found if name in {"", author(row), row.lang}]
-        print(name or "kept back", counted(some))
-
-
-def rows_in(folder: Path) -> list[LabelledMessage]:
-    """The rows of every author in a folder."""
-    return [row for path in sorted(folder.glob("*.jsonl")) for row in read_messages(path)]
-
-
-def author(row: LabelledMessage) -> str:
-    """Who wrote a row."""
-    return row.id.partition("-")[0]
+    encoder = prepared(__doc__, train)
+    found = measured(ResponseClassifier.load(WEIGHTS, encoder), messages_in(KEPT_BACK))
+    for name, some in by_author_and_language([(author(row.id), row.lang, row.category, taken) for row, taken in found]):
+        print(name, counted(some))
 
 
 def measured(layer: ResponseClassifier, rows: list[LabelledMessage]) -> list[tuple[LabelledMessage, set[str]]]:
@@ -72,7 +53,7 @@ def counted(found: list[tuple[str, set[str]]]) -> dict[str, str]:
 
 def train(encoder: TextEncoder) -> None:
     """Learn from the authors from whom the encoder has learnt, choose the thresholds by two others, and write."""
-    rows, others = rows_in(RESPONSES), rows_in(THRESHOLDS)
+    rows, others = messages_in(RESPONSES), messages_in(THRESHOLDS)
     lessons = MeaningLessons(encoder, [(row.message, (row.earlier[-1].content,)) for row in rows], PENALTY)
     wanted = {name: [row.category in labels for row in rows] for name, labels in LABELS.items()}
     lessons.write(WEIGHTS, wanted, dict.fromkeys(LABELS, 0.0))

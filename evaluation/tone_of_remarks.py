@@ -10,15 +10,14 @@ or cross; most of what people say is in none of these tones.
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterator
 
 import numpy as np
 
 from engine import Message, RemarkTone, RemarkTones, Role, TextEncoder, said_before
 from evaluation.kind_heads import messages
-from evaluation.meaning_lessons import MeaningLessons, Row, author, rows_in
-from evaluation.urgency_training import ENCODER, ROOT
+from evaluation.meaning_lessons import MeaningLessons, Row, author, prepared, rows_in
+from evaluation.urgency_training import ROOT
 
 DATA = ROOT / "evaluation" / "data" / "tones"
 WEIGHTS = ROOT / "config" / "guide" / "tone"
@@ -48,11 +47,7 @@ def natural() -> Iterator[Row]:
 
 def main() -> None:
     """Measure, choose by how much each tone must lead, write; or only measure."""
-    asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    asked.add_argument("--measure", action="store_true")
-    encoder = TextEncoder.load(ENCODER)
-    if not asked.parse_args().measure:
-        train(encoder)
+    encoder = prepared(__doc__, train)
     tones, rows = RemarkTones.load(WEIGHTS, encoder), rows_in(DATA / "kept_back")
     told([(tones.of(row["text"], earlier(row)), row["tone"]) for row in rows], "kept back")
 
@@ -72,7 +67,7 @@ def train(encoder: TextEncoder) -> None:
     """Learn from the authors in view; how far a tone must lead is chosen with each of them left out in turn."""
     rows = [*rows_in(DATA / "learnt"), *natural()]
     lessons = MeaningLessons(encoder, [(row["text"], (row["before"],) if row["before"] else ()) for row in rows])
-    authors = [str(int(author(row)) % FOLDS) for row in rows]
+    authors = [str(int(author(row["id"])) % FOLDS) for row in rows]
     wanted = {tone.value: [row["tone"] == tone for row in rows] for tone in RemarkTone}
     sums = np.array([lessons.left_out(signs, authors) for signs in wanted.values()]).T
     order = np.sort(sums, axis=1)

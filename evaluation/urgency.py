@@ -94,6 +94,11 @@ def read_messages(path: Path) -> list[LabelledMessage]:
     return [one for row in read for one in ([row.root] if isinstance(row.root, LabelledMessage) else row.root.rows())]
 
 
+def messages_in(folder: Path) -> list[LabelledMessage]:
+    """Those of every file of messages in a folder."""
+    return [row for path in sorted(folder.glob("*.jsonl")) for row in read_messages(path)]
+
+
 class _Row(RootModel[LabelledConversation | LabelledMessage]):
     """Either kind of row."""
 

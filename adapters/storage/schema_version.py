@@ -73,7 +73,7 @@ def upgrade(connection: Connection, place: str, holding: Holding = nullcontext) 
 def make_tables(connection: Connection, revision: str) -> None:
     """Bring a database to a revision, from an earlier one or from nothing, within a transaction."""
     if revision == newest() and _schema(connection) is None:
-        metadata.create_all(connection)
+        metadata.create_all(connection, checkfirst=False)  # tables that nobody stamped are not taken for ours
         _STAMP.create(connection, checkfirst=True)
         connection.execute(_STAMP.insert().values(version_num=revision))
         return

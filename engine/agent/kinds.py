@@ -105,11 +105,10 @@ class MessageKinds:
             # Of 361 natural English messages with such a sentence 325 asked for information, 21 about the service.
             other = MessageKind.ASKS
         ahead = own - sums[other.value]
-        least = next(head.threshold for head in self.heads.description.heads if head.name == HEAVY)
         return MessageReading(
             kind=MessageKind.SERVICE if ahead >= AHEAD else other,
             service=ahead >= MAY_BE,
-            heavy=sums[HEAVY] >= least,
+            heavy=sums[HEAVY] >= self.heads.threshold(HEAVY),
             question=question,
         )
 

@@ -48,5 +48,4 @@ class ToneHead:
         return self.heads.sums(words(text), (head,))[head]
 
     def _reaches(self, name: str, text: str) -> bool:
-        threshold = next(head.threshold for head in self.heads.description.heads if head.name == name)
-        return self.score(text, name) >= threshold
+        return self.score(text, name) >= self.heads.threshold(name)

@@ -51,8 +51,8 @@ class DangerEntry(BaseModel):
 
     `usual_for`: the kind of danger that it is told for where no entry was named. `to_helpers`: its steps are for whoever is
     with the person, who could take them wrongly ("stay near"). `own_words`: `say` is in the words of the person in danger ("I
-    take …"). `first`: the numbers of the steps that are told below "call
-    now", from 1; None for all: a step for a lighter case would weaken it, and one that prevents would reproach.
+    take …"). `first`: the numbers of the steps that are told below "call now", from 1; None for all: a step for a lighter case
+    would weaken it, and one that prevents would reproach.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)

@@ -84,6 +84,10 @@ class LinearHeads:
             weights[name] = table
         return cls(description, weights, Features(description.concepts, description.bits))
 
+    def threshold(self, name: str) -> float:
+        """What a head's sum must reach, or by how much it must lead."""
+        return next(head.threshold for head in self.description.heads if head.name == name)
+
     def sums(
         self, said: Sequence[str], names: Sequence[str], before: tuple[float, tuple[int, ...]] | None = None
     ) -> dict[str, float]:

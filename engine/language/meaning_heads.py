@@ -61,7 +61,7 @@ class MeaningHeads:
 
     def threshold(self, name: str) -> float:
         """What a head's sum must reach, or by how much it must lead."""
-        return next(head.threshold for head in self.words.description.heads if head.name == name)
+        return self.words.threshold(name)
 
 
 class LeadingHead(NamedTuple):

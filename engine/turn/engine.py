@@ -259,8 +259,7 @@ class Engine:
         urgency = (seen or self.assess_now(conversation, text)) if reads else Urgency()
         if urgency.level is UrgencyLevel.URGENT:
             return self._referred(conversation, assistant, text, urgency, referral)
-        asked_before = conversation.danger
-        denied = reads and self._denied(asked_before, text, urgency, conversation.messages)
+        denied = reads and self._denied(conversation.danger, text, urgency, conversation.messages)
         if denied:
             conversation = replace(conversation, danger=denied_in_passing(conversation.danger, urgency))
         if conversation.offer is not None and section is None:
@@ -279,8 +278,6 @@ class Engine:
             self._slow_layers(conversation, assistant, text, urgency, ledger if reads else None),
             waits=told_again(conversation.danger),
         )
-        if reads:
-            urgency = self._after_question(asked_before, urgency, text, conversation.messages)
         due = _kept(conversation)
         resolved = reads and not urgency.decided and self._resolved(conversation.danger, text, conversation.messages)
         if reads or said_safe:
@@ -538,7 +535,8 @@ class Engine:
                 *(_in_time(layer, text, conversation.messages, ledger, seconds) for layer in layers)
             )
         together = Urgency.of((*urgency.layers, *found))
-        return together if together.decided else replace(together, another=urgency.another)
+        # Where none of them has decided, what was found at once stands.
+        return together if together.decided else replace(urgency, layers=together.layers)
 
     async def _handoff(
         self,

@@ -88,7 +88,7 @@ class UrgencyClassifier:
         """`concern` where a message sounds like danger, read with what was said before it; never `urgent`."""
         scores = self.scores(message, earlier)
         found = {head.name: scores[head.name] >= head.threshold for head in self.heads.description.heads}
-        passed = scores["urgent"] - self.heads.description.heads[0].threshold
+        passed = scores["urgent"] - self.heads.threshold("urgent")
         # A belief told as a fact sounds like danger; who tells one is asked, not told to call, unless a body is in danger.
         certain = passed >= self.heads.description.certain
         sure = certain and (found["medical"] or not found["delusional"])
@@ -103,12 +103,9 @@ class UrgencyClassifier:
             heavy=faint and passed >= HEAVILY and self.tells_heavily(message, earlier),
             kind=self._kind(message, earlier, found, plain=found["urgent"] and not faint),
             delusional_framing=found["delusional"],
-            belief_likely=scores["delusional"] >= self._threshold("delusional") - BELIEF_LIKELY,
+            belief_likely=scores["delusional"] >= self.heads.threshold("delusional") - BELIEF_LIKELY,
             hears_none=none,
         )
-
-    def _threshold(self, name: str) -> float:
-        return next(head.threshold for head in self.heads.description.heads if head.name == name)
 
     def _kind(self, message: str, earlier: Sequence[Message], found: Mapping[str, bool], *, plain: bool) -> Kind:
         # Whoever believes to be poisoned or dead is not asked whether somebody took too much.

@@ -15,6 +15,7 @@ from engine.types import Kind, Message, Role
 from engine.urgency.resolution import ResolutionClassifier
 from evaluation import danger_kind_fit, resolution_fit, response_fit, tone_of_remarks
 from evaluation.meaning_lessons import author, rows_in
+from evaluation.urgency import messages_in
 from tests.team import shipped_parts
 
 PARTS = shipped_parts()
@@ -35,14 +36,14 @@ def test_what_is_dealt_with_is_told_from_what_goes_on() -> None:
         return sum(taken) / len(taken)
 
     assert share("settled") >= 0.5 and share("open") <= 0.1 and share("unsaid") <= 0.05
-    learnt = {author(row) for row in rows_in(resolution_fit.LEARNT)}
-    assert not learnt & {author(row) for row in rows}
+    learnt = {author(row["id"]) for row in rows_in(resolution_fit.LEARNT)}
+    assert not learnt & {author(row["id"]) for row in rows}
 
 
 def test_what_is_typed_in_place_of_an_answer_is_told_apart() -> None:
     """By an author that nothing has learnt from: more than half of what tells of no danger is taken for that and hardly any of
     what does, and the other way round."""
-    rows = response_fit.rows_in(response_fit.KEPT_BACK)
+    rows = messages_in(response_fit.KEPT_BACK)
     found = response_fit.measured(PARTS["responses"], rows)
 
     def share(head: str, *categories: str) -> float:
@@ -52,8 +53,8 @@ def test_what_is_typed_in_place_of_an_answer_is_told_apart() -> None:
     assert share("calm", "denies", "goes_on") >= 0.5 and share("calm", "affirms", "danger") <= 0.06
     assert share("danger", "affirms", "danger") >= 0.5 and share("danger", "denies", "goes_on") <= 0.08
     assert share("denies", "affirms", "danger") <= 0.04
-    learnt = {response_fit.author(row) for row in response_fit.rows_in(response_fit.RESPONSES)}
-    assert not learnt & {response_fit.author(row) for row in rows}
+    learnt = {author(row.id) for row in messages_in(response_fit.RESPONSES)}
+    assert not learnt & {author(row.id) for row in rows}
 
 
 def test_what_a_danger_is_about_is_mostly_named_rightly() -> None:

@@ -19,7 +19,7 @@ from adapters.storage.database import Database
 from adapters.storage.lock import alone
 from adapters.storage.schema_version import Migrated, migrate, schema
 from adapters.storage.tables import metadata
-from engine.exceptions import ConfigurationError, StorageDamaged
+from engine.exceptions import ConfigurationError, StorageDamaged, StorageError
 from tests.storage import store_over
 
 FOLDER = Path(schema_version.__file__).parent / "migrations"
@@ -69,6 +69,16 @@ def test_a_new_database_is_the_one_that_the_migrations_make(empty_url: str) -> N
     database.run_now(lambda one: [one.execute(text(f"DROP TABLE {name}")) for name in at_once])
     at_revision(database, REVISIONS[0])
     assert tables_of(database) == at_once and "alembic_version" in at_once
+    database.close()
+
+
+def test_tables_that_nobody_stamped_are_not_taken_for_ours(empty_url: str) -> None:
+    """A database in which another program has a table of the same name is refused, and nothing is made beside it."""
+    database = Database(empty_url)
+    database.run_now(lambda one: one.execute(text("CREATE TABLE chats (their_own INTEGER)")))
+    with pytest.raises(StorageError):
+        migrate(database)
+    assert database.run_now(lambda one: inspect(one).get_table_names()) == ["chats"]
     database.close()
 
 
