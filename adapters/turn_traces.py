@@ -26,7 +26,7 @@ from opentelemetry.sdk.trace.sampling import ALWAYS_ON
 from opentelemetry.trace import StatusCode, Tracer, set_span_in_context
 
 from adapters.delivery.retry import worth_a_word
-from engine import ROLE_AND_TONE, SOURCE_FIDELITY, UNSUPPORTED_CLAIMS, Decision, Step, StepFact, Tier
+from engine import ANSWERS_FOR, Decision, Step, StepFact, Tier
 
 SECONDS = 3.0
 """For one attempt of the collector's; what it has not taken by then is dropped."""
@@ -39,7 +39,7 @@ NOT_TAKEN = "traces.endpoint: the collector does not take traces; they are dropp
 _WORDS: Mapping[StepFact, Collection[str]] = {
     StepFact.PLATFORM: ("telegram", "discord", "web"),
     StepFact.DECISION: tuple(Decision),
-    StepFact.JUDGE: (SOURCE_FIDELITY, UNSUPPORTED_CLAIMS, ROLE_AND_TONE),
+    StepFact.JUDGE: tuple(ANSWERS_FOR),
     StepFact.MODEL: tuple(Tier),
 }
 _NUMBERS = frozenset(

@@ -47,8 +47,8 @@ EXPLANATION = (
 _IN_CONTEXT = re.compile(r"^Sources in context: ([^\s,]+?)[,.]", re.M)
 # Questions of the benchmarks are numbered, and so are the answers: no cache of whole texts could help.
 _NUMBER = re.compile(r"\((\d+)\)\s*</message>")
-_RULES = re.compile(r"^- (\w+)(?: \((?:REJECT|WARNING)\))?:", re.M)
-# The rules of the two judges that object here. The role-and-tone judge, asked beside them, accepts.
+_RULES = re.compile(r"^- (\w+)(?: \((?:REJECT|WARNING|lesser)\))?:", re.M)
+# The rules of the questions on which judges object here; the chief judge of role and tone accepts.
 _OBJECTED = ("cited_means_supported", "uncited_means_no_claims")
 
 

@@ -21,9 +21,12 @@ from adapters.vector_files import VectorFiles
 from bots.parts import Parts
 from bots.settings import CafiSettings
 from engine import (
+    ANSWERS_FOR,
+    CITED_REPLY,
     LANGUAGES_OF_A_FEW,
     ROLE_AND_TONE,
     SOURCE_FIDELITY,
+    UNCITED_REPLY,
     UNSUPPORTED_CLAIMS,
     Account,
     Assistant,
@@ -92,7 +95,8 @@ if TYPE_CHECKING:
     from kb_tools.lint.limits import LintLimits
 
 _log = logging.getLogger("cafi.run")
-JUDGES = (SOURCE_FIDELITY, UNSUPPORTED_CLAIMS, ROLE_AND_TONE)
+FIRST_LOOK = (CITED_REPLY, UNCITED_REPLY)
+CHIEFS = (SOURCE_FIDELITY, UNSUPPORTED_CLAIMS, ROLE_AND_TONE)
 
 
 class PriceTable(Strict):
@@ -571,17 +575,14 @@ class Application(Parts):
         def prompted(name: str, given: frozenset[str]) -> PromptedModel:
             return PromptedModel(model=model, template=self.prompts.get(name).expect(given))
 
-        def judges(tier: Tier, label: str) -> Mapping[str, LlmJudge]:
-            return {
-                name: LlmJudge(
-                    name=name,
-                    tier=tier,
-                    prompted=prompted(f"{name}_{label}", JUDGE_GIVEN),
-                    rules=rules.checked_by(name),
-                    known=rules.known_to(name),
-                )
-                for name in JUDGES
-            }
+        def judge(name: str, tier: Tier, prompt: str) -> LlmJudge:
+            return LlmJudge(
+                name=name,
+                tier=tier,
+                prompted=prompted(prompt, JUDGE_GIVEN),
+                rules=rules.checked_by(*ANSWERS_FOR[name]),
+                known=rules.known_to(*ANSWERS_FOR[name]),
+            )
 
         return Team(
             agent=LlmAgent(
@@ -592,8 +593,8 @@ class Application(Parts):
                 ranking=ranking,
                 whole=settings.context == "whole",
             ),
-            preliminary=judges(Tier.SMALL, "preliminary"),
-            chief=judges(Tier.LARGE, "chief"),
+            preliminary={name: judge(name, Tier.SMALL, "preliminary") for name in FIRST_LOOK},
+            chief={name: judge(name, Tier.LARGE, f"{name}_chief") for name in CHIEFS},
             refiner=LlmRefiner(prompted=prompted("refiner", REFINER_GIVEN), rules=rules),
             urgency=(LlmUrgency(prompted=prompted("urgency", URGENCY_GIVEN), entries=knowledge.dangers.pressing),),
         )

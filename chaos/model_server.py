@@ -41,7 +41,8 @@ def rejected(number: int) -> bool:
 
 @dataclass(kw_only=True)
 class TroubledModel(MockModel):
-    """`accepted`: how many judges have accepted something with this number."""
+    """`accepted`: how many of the judges' questions have been answered well for something with this number; a first look
+    answers two of them at once."""
 
     trouble: str = ""
     accepted: Counter[int] = field(default_factory=Counter)
@@ -60,7 +61,7 @@ class TroubledModel(MockModel):
         number = int(found[-1]) if found else 0
         text = SCRIPTS["refined" if number and rejected(number) else "accepted"](form, messages)
         if "verdict" in form and json.loads(text)["decision"] == "ACCEPT":
-            self.accepted[number] += 1
+            self.accepted[number] += 2 if form == "verdict" else 1
         return text
 
     async def respond(self, method: str, path: str, body: bytes) -> tuple[int, object]:

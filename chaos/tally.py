@@ -28,8 +28,8 @@ NOTICES = (
 )
 """Sentences that stand beside an answer, never in place of one."""
 SORRY = "Something went wrong on my side"
-JUDGES = 2
-"""Judges who have to accept before a draft is shown."""
+QUESTIONS = 2
+"""The judges' questions that have to be answered well before a draft is shown: whether it is founded, and in its role."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -84,8 +84,8 @@ def tally(
     accepted: Mapping[int, int],
     order: Mapping[int, Sequence[int]] | None = None,
 ) -> Tally:
-    """Count. `accepted`: how many judges have accepted something by number; `order`: of each chat's questions as they were
-    taken, where that is not the order in which they were written."""
+    """Count. `accepted`: how many of the judges' questions were answered well, by number; `order`: of each chat's questions as
+    they were taken, where that is not the order in which they were written."""
     answers = [one for one in shown if one.answers]
     times: Counter[int] = Counter()
     first: dict[int, float] = {}
@@ -128,6 +128,6 @@ def _unjudged(one: Shown, said: Mapping[int, Said], accepted: Mapping[int, int])
         return True
     if one.number is None:
         return False
-    if one.number not in said or said[one.number].chat != one.chat or accepted.get(one.number, 0) < JUDGES:
+    if one.number not in said or said[one.number].chat != one.chat or accepted.get(one.number, 0) < QUESTIONS:
         return True
     return rejected(one.number) and REFINED_MARK not in one.text

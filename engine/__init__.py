@@ -44,7 +44,17 @@ if TYPE_CHECKING:
     from engine.judges.claims import JudgePhrases, SentencePurpose
     from engine.judges.claims import read as read_reply
     from engine.judges.llm import JUDGE_GIVEN, LlmJudge
-    from engine.judges.protocol import ROLE_AND_TONE, SOURCE_FIDELITY, UNSUPPORTED_CLAIMS, Case, Judge, applicable
+    from engine.judges.protocol import (
+        ANSWERS_FOR,
+        CITED_REPLY,
+        ROLE_AND_TONE,
+        SOURCE_FIDELITY,
+        UNCITED_REPLY,
+        UNSUPPORTED_CLAIMS,
+        Case,
+        Judge,
+        applicable,
+    )
     from engine.judges.support import strange_words
     from engine.judges.tone import DOUBTFUL, HEADS, TONE, ToneHead
     from engine.knowledge.base import (
@@ -231,7 +241,9 @@ def homes() -> dict[str, tuple[str, str]]:
 
 __all__ = [
     "AGENT_GIVEN",
+    "ANSWERS_FOR",
     "BRIEF",
+    "CITED_REPLY",
     "COMPLETENESS_GIVEN",
     "DANGERS_FILE",
     "DANGER_HEADS",
@@ -257,6 +269,7 @@ __all__ = [
     "STOP_WORDS",
     "TONE",
     "TRANSLATIONS",
+    "UNCITED_REPLY",
     "UNSIGNED",
     "UNSUPPORTED_CLAIMS",
     "URGENCY_EARLIER",

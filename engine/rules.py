@@ -55,10 +55,13 @@ class RuleBook:
         """
         return tuple(rule for rule in self.rules if "role_and_tone" in (*rule.checked_by, *rule.known_to))
 
-    def checked_by(self, judge: str) -> tuple[Rule, ...]:
-        """The rules that one judge checks."""
-        return tuple(rule for rule in self.rules if judge in rule.checked_by)
+    def checked_by(self, *questions: str) -> tuple[Rule, ...]:
+        """The rules that a judge of these questions checks."""
+        return tuple(rule for rule in self.rules if not set(questions).isdisjoint(rule.checked_by))
 
-    def known_to(self, judge: str) -> tuple[Rule, ...]:
-        """The rules that one judge must know, so that it does not object to what another permits."""
-        return tuple(rule for rule in self.rules if judge in rule.known_to)
+    def known_to(self, *questions: str) -> tuple[Rule, ...]:
+        """Further rules that a judge of these questions must know, so that it does not object to what another permits."""
+        checked = self.checked_by(*questions)
+        return tuple(
+            rule for rule in self.rules if rule not in checked and not set(questions).isdisjoint(rule.known_to)
+        )

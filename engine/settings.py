@@ -214,6 +214,11 @@ class Limits(Strict):
     check_retries: int = Field(default=1, ge=0, le=3, description="further drafts after one that fails a check by code")
     clean_replies: int = Field(default=2, ge=1, description="a reminder fades after so many replies without objection")
     urgency_seconds: float = Field(default=12.0, gt=0, description="how long the urgency judge is waited for")
+    reaction_seconds: float = Field(
+        default=20.0,
+        ge=0,
+        description="how long after a referral a few words on what was told may follow it; 0 for never",
+    )
 
 
 class Handoff(Strict):

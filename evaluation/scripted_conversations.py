@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from engine import Decision, Engine, Help, Turn, grade, words
+from engine import Decision, Engine, Help, Turn, Usage, grade, words
 from evaluation.rows import read_rows
 
 
@@ -43,7 +44,9 @@ async def converse(
         async with gate:
             conversation, turns = engine.start(), []
             for said in script.says:
-                turns.append(await engine.respond(conversation, said, live=live))
+                turn = await engine.respond(conversation, said, live=live)
+                reaction = await engine.reaction(conversation, said, turn)
+                turns.append(turn if reaction is None else _with_reaction(turn, reaction))
                 conversation = turns[-1].conversation
                 progress()
             return turns
@@ -68,6 +71,17 @@ async def converse(
             for script, run in zip(scripts, runs, strict=True)
         ],
     }
+
+
+def _with_reaction(turn: Turn, reaction: Turn) -> Turn:
+    """A referral and what is shown below it, as one turn."""
+    usage = Usage(
+        llm_calls=turn.usage.llm_calls + reaction.usage.llm_calls,
+        prompt_tokens=turn.usage.prompt_tokens + reaction.usage.prompt_tokens,
+        completion_tokens=turn.usage.completion_tokens + reaction.usage.completion_tokens,
+    )
+    reply = replace(reaction.reply, text=f"{turn.reply.text}\n\n{reaction.reply.text}")
+    return replace(reaction, reply=reply, usage=usage)
 
 
 def _kinds(turns: Sequence[Turn]) -> dict[str, int]:

@@ -223,7 +223,18 @@ class Turns:
         referral = self.pages.referral(state)
         if turn.help.replaces:
             rows = safe_button(referral)
-            yield Outgoing(text=turn.reply.text, referral=True, private=True, buttons=rows, state=state, turn=turn)
+            shown = Outgoing(text=turn.reply.text, referral=True, private=True, buttons=rows, state=state, turn=turn)
+            if quoting or not reacted_to(turn):
+                yield shown
+                return
+            # Help is named at once; what takes up the person's words may follow it.
+            yield replace(shown, state=None)
+            reaction = await self._reaction(before, incoming, turn)
+            if reaction is None:
+                yield Outgoing(state=state)
+            else:
+                state = replace(state, conversation=reaction.conversation)
+                yield Outgoing(text=reaction.reply.text, private=True, buttons=rows, state=state)
             return
         told = quoting and turn.review.outcome is not Outcome.FIXED
         state = replace(state, told_quoting=quoting and (told or before.told_quoting))
@@ -247,6 +258,14 @@ class Turns:
         else:
             yield answer
             yield Outgoing(poll=poll, private=True, state=state.being_asked(poll.question))
+
+    async def _reaction(self, before: ChatState, incoming: Incoming, turn: Turn) -> Turn | None:
+        async with self._place(built_in=False):
+            reaction = await self.pages.engine.reaction(before.conversation, incoming.text, turn)
+        if reaction is not None:
+            with step(StepName.STORAGE):
+                await self.spending.add(reaction.usage)
+        return reaction
 
     def _seen(self, incoming: Incoming, turn: Turn) -> Incoming:
         """Nobody is told of a model that is not there, or would not have been asked."""
@@ -310,6 +329,11 @@ class Turns:
         if self.reports is not None:
             rows.append((report_button(said, number),))
         return (*offered, *rows)
+
+
+def reacted_to(turn: Turn) -> bool:
+    """Whether a language model has read what the whole referral was shown for: then it may add a few words."""
+    return turn.help is Help.REFERRAL and turn.urgency.decided
 
 
 def found_nothing(turn: Turn, message: str) -> bool:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from adapters.moderation.redaction import naming
 from adapters.moderation.reviews import WaitingReply
 from engine import (
+    ANSWERS_FOR,
     ROLE_AND_TONE,
     SOURCE_FIDELITY,
     Assistant,
@@ -84,7 +85,7 @@ class Recheck:
                 return reasons
         assistant = next(iter(self.engine.assistants.values()))
         verdicts = (await self.engine.judge(whole, said, assistant=assistant.settings.id)).verdicts
-        tone = [one for one in verdicts if one.judge == ROLE_AND_TONE]
+        tone = [one for one in verdicts if ROLE_AND_TONE in ANSWERS_FOR[one.judge]]
         return await self._objections(assistant, asked, question) or _said(tone)
 
     async def objections(self, draft: Draft, asked: str, assistant_id: str) -> tuple[str, ...]:

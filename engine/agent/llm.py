@@ -35,7 +35,8 @@ EXCERPT_WORDS = 80
 AGENT_GIVEN = frozenset(
     {
         "assistant", "rules", "handoffs", "index", "whole", "max_words", "sources", "source_ids", "reminders",
-        "message", "high_stakes", "delusional_framing", "concern", "danger_told", "objection", "may_request",
+        "message", "high_stakes", "delusional_framing", "concern", "danger_told", "facts", "above",
+        "objection", "may_request",
     }
 )  # fmt: skip
 """The variables the agent's prompt may ask for."""
@@ -110,6 +111,8 @@ class LlmAgent:
             "delusional_framing": task.delusional_framing,
             "concern": task.urgency.order > 0,
             "danger_told": task.danger_told,
+            "facts": task.facts,
+            "above": task.above,
             "objection": task.objection or "",
             "may_request": task.may_request,
         }

@@ -22,7 +22,8 @@ class AgentTask:
     `faint`: what there is of urgency is a faint suspicion. `danger_told`: somebody's danger was told in one of the last turns.
     `belief_likely`: a belief may be told as a fact, too unsure for `delusional_framing`.
     `missing`: questions that the last draft left unanswered. `section`: the source and section that the person has tapped.
-    `language`: that of the message.
+    `language`: that of the message. `facts`: what is true of the service, where the message seems to ask for it.
+    `above`: the referral that is shown above a reaction to what was told.
     """
 
     assistant: AssistantSettings
@@ -44,6 +45,8 @@ class AgentTask:
     missing: tuple[str, ...] = ()
     section: tuple[str, str] | None = None
     language: str = "en"
+    facts: str = ""
+    above: str = ""
 
 
 class Agent(Protocol):

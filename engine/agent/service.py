@@ -42,21 +42,37 @@ PUT_IN = frozenset({"condition", "emergency", "contacts"})
 FACTS = frozenset(
     {"who_reads", "memory", "tells_somebody", "deletes", "who_runs", "languages", "cost", "hours", "human_contact"}
 )
-"""What a language model cannot know; everything else about itself it says in its own words, and is judged."""
+"""What nobody can know who is not told: beside a danger, too, it is answered."""
 OF_ITSELF = FACTS | {"person", "where_from"}
 """What is asked about the service whatever was said before; "what can I do about it" goes on from that."""
 LIVE = ("who_reads", "memory", "human_contact", "who_runs")
 """Subjects whose answers depend on where people write, and who answers for the service there."""
+PRIVACY = frozenset({"who_reads", "memory", "tells_somebody"})
 MEMORY = "memory"
+CONTACT = "human_contact"
 PERSON = "person"
 """Whether a person answers. Who asks little more than that is told in fixed words, which the law wants said."""
 Live = Callable[[str, str], str]
 """What is true here of a subject, in a language; empty where nothing but the file's answer is to be said."""
 
+
+@dataclass(frozen=True, slots=True)
+class LiveFacts:
+    """What depends on where people write: what the assistant speaks of, and whom they can call, inside sentences of the file."""
+
+    condition: str
+    emergency: str
+    contacts: str
+    live: Live | None = None
+
+
 # Written by evaluation/service_fit.py.
 SURE = 0.5
 """From this chance on a message, or one of its sentences, is taken for a question about the service: of such questions 0.44 by
 two authors whom nothing had seen, of natural messages about other things 0.007."""
+LIKELY = 0.3
+"""The same for one of its sentences, where a language model is told what is true and decides whether it was asked: of natural
+messages about other things 0.05."""
 SOCIAL_SURE = 0.3
 """The same for thanks and greetings: "you are welcome" is a better answer to a goodbye than a sentence that fits everything."""
 LEAST_KIND = -2.0
@@ -152,6 +168,11 @@ class ServiceAnswers:
             for one, by_words, line, part, kin, meant in rows
         ]
         return sorted(found, key=lambda one: -one.whole)
+
+    def sounds_like(self, message: str) -> bool:
+        """Whether by its words a message is likest to a subject, and like it at all."""
+        like = self.centroids.likeness(message)
+        return self.subjects[int(like.argmax())] != OTHER and float(like.max()) >= LEAST_LIKE
 
     def likest(self, message: str) -> float:
         """How like a message the likest subject is by words."""
@@ -274,11 +295,28 @@ class Service:
         # "Good evening. Do you remember me?" is more than a greeting.
         return max(asked, key=lambda one: one[1])[0] if asked else social
 
+    def suspected(
+        self, message: str, earlier: Sequence[Message], language: str, rival: Callable[[str], Likeness]
+    ) -> tuple[str, ...]:
+        """What nobody can know of the service who is not told, and a message may ask about, in whichever of its sentences: for
+        who decides whether it does.
+
+        Who asks whether anybody reads it may mean whether it is kept, or told to somebody: these go together.
+        """
+        parts = [one for one in sentences(message) if len(words(one)) > 1][: 1 + PARTS] or [message]
+        # What by its words is likest to something else, as most sentences, need not be read for what it means.
+        near = [one for one in parts if self.here(language).sounds_like(one)]
+        read = [self._chance(one, earlier, language, rival) for one in near]
+        found = {self.named(message), *(subject for subject, chance in read if chance >= LIKELY)} & FACTS
+        if found & PRIVACY:
+            found |= PRIVACY
+        return tuple(one for one in self.here(language).answers if one in found)
+
     def fixed(self, subject: str, message: str) -> bool:
-        """Whether a subject is told in the file's words with a language model, too; "you are only a computer" is no question."""
-        return subject in FACTS or (
-            subject == PERSON and self.named(message) == PERSON and len(spelt(message)) <= SHORT
-        )
+        """Whether a subject is told as it stands with a language model, too: whom to call has to be right to the letter, and what
+        a law wants said is said when it is asked; "you are only a computer" is no question."""
+        asked = subject == PERSON and self.named(message) == PERSON and len(spelt(message)) <= SHORT
+        return asked or subject == CONTACT
 
     def named(self, message: str) -> str:
         """The subject whose explicit words, of any language, stand in a message; empty for none."""
@@ -309,11 +347,11 @@ class Service:
         near = [one.subject for one in here.read(message) if one.words and one.subject in here.offers]
         return tuple(Offer(question=here.offers[one], source=SERVICE, section=one) for one in near[:most])
 
-    def answer(self, subject: str, language: str, live: Live | None, put_in: Mapping[str, str]) -> str:
+    def answer(self, subject: str, language: str, here: LiveFacts) -> str:
         """What is true of a subject, here."""
-        here = self.here(language)
-        told = live(subject, language) if live is not None and subject in LIVE else ""
-        fixed = here.answers[subject].format(**put_in)
+        told = here.live(subject, language) if here.live is not None and subject in LIVE else ""
+        put_in = {"condition": here.condition, "emergency": here.emergency, "contacts": here.contacts}
+        fixed = self.here(language).answers[subject].format(**put_in)
         # Who asks to be remembered is answered first; what is kept, and how long, stands below.
         return f"{fixed}\n\n{told}" if told and subject == MEMORY else told or fixed
 

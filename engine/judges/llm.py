@@ -1,4 +1,4 @@
-"""A judge with a language model.
+"""A judge with a language model: a chief judge for each question, and one first look for both that a reply needs.
 
 The model points at numbered sentences and quotes the sources; code turns the numbers back into sentences and
 looks every quotation up. What a model writes is read as structured data only: no word in an explanation,
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pydantic import BaseModel, ConfigDict
 
 from engine.exceptions import ModelError
-from engine.judges.protocol import Case
+from engine.judges.protocol import ANSWERS_FOR, SOURCE_FIDELITY, Case
 from engine.knowledge.directives import DirectiveKind
 from engine.language.text import sentences, squash
 from engine.models.ledger import Ledger
@@ -57,8 +57,8 @@ class ChiefOutput(BaseModel):
 
 JUDGE_GIVEN = frozenset(
     {
-        "rules", "known", "assistant", "high_stakes", "delusional_framing", "sources", "cited", "intents", "earlier", "message",
-        "sentences",
+        "rules", "known", "assistant", "high_stakes", "delusional_framing", "facts", "sources", "cited", "cites", "intents",
+        "earlier", "message", "sentences",
     }
 )  # fmt: skip
 """The variables a judge's prompt may ask for."""
@@ -68,7 +68,7 @@ SEEN_IN_A_REPLY = (DirectiveKind.INTENT, DirectiveKind.DO_NOT)
 
 @dataclass(frozen=True, kw_only=True)
 class LlmJudge:
-    """Asks one narrow question of a model; `rules` are those this judge checks, `known` those that it only has to know."""
+    """Asks its questions of a model; `rules` are those this judge checks, `known` those that it only has to know."""
 
     name: str
     tier: Tier
@@ -100,8 +100,10 @@ class LlmJudge:
             },
             "high_stakes": case.high_stakes or bool(case.risky),
             "delusional_framing": case.delusional_framing,
+            "facts": case.facts,
             "sources": [{"id": source.id, "title": source.title, "text": source.text} for source in case.sources],
             "cited": [source.id for source in case.sources],
+            "cites": SOURCE_FIDELITY in ANSWERS_FOR[self.name],
             "intents": [
                 {"source": source.id, "note": one.for_agent()}
                 for source in case.sources

@@ -52,7 +52,7 @@ class Directive:
         if self.kind is DirectiveKind.NOTE:
             return self.value
         if self.kind is DirectiveKind.DANGER:
-            return f"danger {self.value}: where it fits the message, give its signs, what to do and what to say whole"
+            return f"danger {self.value}: where it is told, the step that fits comes first; else one sentence at most"
         caption = f" ({self.caption})" if self.caption else ""
         return f"{self.kind}: {self.value}{caption}"
 

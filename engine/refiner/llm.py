@@ -26,7 +26,7 @@ class RefinedOutput(BaseModel):
 
 
 REFINER_GIVEN = frozenset(
-    ["assistant", "rules", "sources", "earlier", "message", "sentences", "objections", "high_stakes"]
+    ["assistant", "rules", "sources", "earlier", "message", "sentences", "objections", "high_stakes", "facts"]
 )
 """The variables the refiner's prompt may ask for."""
 
@@ -58,6 +58,7 @@ class LlmRefiner:
                     if verdict.decision is not Decision.ACCEPT
                 ],
                 "high_stakes": case.high_stakes or bool(case.risky),
+                "facts": case.facts,
             },
             RefinedOutput,
             ledger,

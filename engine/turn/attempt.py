@@ -15,7 +15,7 @@ from engine.retrieval.protocol import Hit
 from engine.retrieval.questions import split
 from engine.steps import StepName, step
 from engine.turn.checks import cleaned
-from engine.turn.conversation import follow_up, recent, window
+from engine.turn.conversation import follow_up, recent, window, without_welcome
 from engine.turn.filter import Filter, Filtered
 from engine.turn.team import Assistant, Team
 from engine.types import Conversation, Draft, Help, Outcome, Urgency, UrgencyLevel, Wish
@@ -24,6 +24,7 @@ from engine.urgency.danger import help_due
 CUT_OFF = "The last answer was cut off or not in the form asked for. Write a shorter one, in the exact form."
 INCOMPLETE = "It left out part of what was asked; answer that too, or say that the sources do not. Left out: "
 ANOTHER_SOURCE = "This draft is about one source: it cites that one and no other."
+SHOWN_ABOVE = "This is shown above the reply, so that it need not say it: "
 SURE = 0.6
 """From this score on a search result stands without the question before it."""
 NEAR = 0.8
@@ -33,12 +34,18 @@ NOTHING = Filtered(outcome=Outcome.FALLBACK, draft=None, stages=())
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TurnRequest:
-    """What a person wants of a turn: words, or the last answer in another form, or a section that they tapped."""
+    """What a person wants of a turn: words, or the last answer in another form, or a section that they tapped.
+
+    `facts`: what is true of the service, where the words seem to ask for it. `above`: the referral that is shown above a reaction
+    to them.
+    """
 
     text: str
     wish: Wish = Wish.ANSWER
     section: tuple[str, str] | None = None
     language: str = "en"
+    facts: str = ""
+    above: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -87,7 +94,13 @@ class Attempt:
             return answer
         if draft.fixed and self.team.built_in:
             return replace(answer, filtered=Filtered(outcome=Outcome.FIXED, draft=draft, stages=()))
-        case = self.filter.case(draft, text, earlier=task.earlier, delusional_framing=task.delusional_framing)
+        case = self.filter.case(
+            draft,
+            text,
+            earlier=task.earlier,
+            delusional_framing=task.delusional_framing,
+            facts=f"{SHOWN_ABOVE}{task.above}" if task.above else task.facts,
+        )
         filtered = await self.filter.run(case, self.team, lambda one: self._failed(task, one), self.ledger)
         return replace(answer, filtered=filtered)
 
@@ -130,7 +143,7 @@ class Attempt:
             assistant=settings,
             message=text,
             wish=wish,
-            earlier=recent(conversation.messages, settings.limits.history_tokens),
+            earlier=recent(without_welcome(conversation.messages, settings.welcome), settings.limits.history_tokens),
             sources=knowledge.pick(ids),
             suggested=found,
             reminders=conversation.reminders if self.filter.plan.reminders else (),
@@ -140,9 +153,11 @@ class Attempt:
             urgency=self._weight(conversation, urgency),
             faint=urgency.faint,
             danger_told=conversation.danger.told is not None,
-            may_request=settings.limits.source_requests > 0,
+            may_request=settings.limits.source_requests > 0 and not asked.above,
             section=asked.section,
             language=asked.language,
+            facts=asked.facts,
+            above=asked.above,
         )
 
     def _weight(self, conversation: Conversation, urgency: Urgency) -> UrgencyLevel:
@@ -243,4 +258,4 @@ class Attempt:
 
     def _failed(self, task: AgentTask, draft: Draft) -> tuple[str, ...]:
         in_context = tuple(source.id for source in task.sources)
-        return self.filter.failed(draft, task.message, in_context, earlier=task.earlier)
+        return self.filter.failed(draft, task.message, in_context, earlier=task.earlier, facts=task.facts)

@@ -26,8 +26,9 @@ from engine.types import Basis, Draft
 class CheckContext:
     """What a draft is checked against. `in_context` are the ids of the sources the agent was shown.
 
-    `told`: what the person wrote, now and before; a draft may take up the figures and words in it. `human`: the words with
-    which it would claim to be a human being.
+    `told`: what the person wrote, now and before; a draft may take up the figures and words in it. `facts`: what is true of
+    the service, whose figures, commands and numbers to call it may tell. `human`: the words with which it would claim to be a
+    human being.
     """
 
     knowledge: KnowledgeBase
@@ -37,6 +38,7 @@ class CheckContext:
     handoffs: tuple[str, ...] = ()
     private: tuple[str, ...] = field(default=(), repr=False)
     told: tuple[str, ...] = field(default=(), repr=False)
+    facts: str = ""
     human: HumanClaims = field(default_factory=HumanClaims)
 
 
@@ -105,8 +107,8 @@ def _local_rules(source: Source) -> tuple[str, ...]:
 
 
 def _commands(draft: Draft, context: CheckContext) -> Iterable[str]:
-    raw = _COMMAND.search(draft.reply) or _VERDICT.search(draft.reply) or _JSON.search(draft.reply)
-    if raw:
+    foreign = any(one[0].strip() not in context.facts for one in _COMMAND.finditer(draft.reply))
+    if foreign or _VERDICT.search(draft.reply) or _JSON.search(draft.reply):
         yield "The reply contains a command, a label or markup. Write plain sentences for the reader."
 
 
@@ -134,7 +136,7 @@ def _links_of(source: Source) -> frozenset[str]:
 
 def _numbers_to_call(draft: Draft, context: CheckContext) -> Iterable[str]:
     cited = [_numbers_of(source) for source in context.knowledge.pick(draft.citations)]
-    known = frozenset[str]().union(*cited)
+    known = known_numbers(context.facts).union(*cited)
     if not all(_is_told(found, known) for found in callable_numbers(draft.reply)):
         yield "The reply contains a phone number that no cited source gives. Never state one from memory."
 
@@ -150,7 +152,7 @@ def _is_told(number: str, known: frozenset[str]) -> bool:
 
 
 def _figures(draft: Draft, context: CheckContext) -> Iterable[str]:
-    foreign = foreign_quantities(draft.reply, _cited(draft, context), context.told)
+    foreign = foreign_quantities(draft.reply, _cited(draft, context), (*context.told, context.facts))
     if foreign:
         figures = ", ".join(dict.fromkeys(one.text for one in foreign))
         yield f"No cited source gives this figure: {figures}. Give it as the source does, or leave it out."

@@ -25,6 +25,14 @@ from engine.types import (
 )
 
 
+def without_welcome(messages: Sequence[Message], welcome: str) -> tuple[Message, ...]:
+    """The messages without an assistant's first words, which carry nothing: each call that reads the turns before would pay for
+    them."""
+    first = messages[0] if messages else None
+    begins = first is not None and first.role is Role.ASSISTANT and first.content == welcome.strip()
+    return tuple(messages[1:] if begins else messages)
+
+
 def recent(messages: Sequence[Message], tokens: int) -> tuple[Message, ...]:
     """The latest messages that fit a token budget; the last exchange is kept whatever its length."""
     kept: list[Message] = []

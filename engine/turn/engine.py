@@ -14,7 +14,7 @@ from typing import Any
 
 from engine.agent.kinds import MessageKind
 from engine.agent.passages import already_shown
-from engine.agent.service import FACTS, SERVICE, Live, Service
+from engine.agent.service import FACTS, SERVICE, SOCIAL, Live, LiveFacts, Service
 from engine.agent.smalltalk import topic_list
 from engine.exceptions import CafiError, ModelError
 from engine.knowledge.dangers import FirstAid
@@ -28,7 +28,7 @@ from engine.settings import Budget, Price
 from engine.stakes import Stakes
 from engine.steps import StepName, step
 from engine.turn.attempt import NOTHING, Answer, Attempt, TurnRequest
-from engine.turn.conversation import remember
+from engine.turn.conversation import remember, without_welcome
 from engine.turn.filter import WHOLE, Filter, Filtered, FilterPlan
 from engine.turn.team import Assistant, Team
 from engine.types import (
@@ -272,9 +272,11 @@ class Engine:
         if built_in:
             assistant = replace(assistant, teams=tuple(team for team in assistant.teams if team.built_in))
         asked = TurnRequest(text=text, wish=wish, section=section, language=language)
-        told = self._about_service(conversation, assistant, asked, referral, live)
+        here = LiveFacts(assistant.settings.condition_told, referral.emergency(), referral.brief(), live)
+        asked = replace(asked, facts=self._facts(conversation, assistant, asked, here))
+        told = self._about_service(conversation, assistant, asked, here)
         answer, urgency = await _beside(
-            _told(told) if told is not None else self._answer(conversation, assistant, asked, urgency, ledger),
+            self._answer(conversation, assistant, asked, urgency, ledger, told),
             self._slow_layers(conversation, assistant, text, urgency, ledger if reads else None),
             waits=told_again(conversation.danger),
         )
@@ -284,6 +286,8 @@ class Engine:
             due = Help.LINE if said_safe else help_due(conversation.danger, urgency, denied=denied, resolved=resolved)
         if answer is not None and due is Help.BRIEF and urgency.decided and _reacts(answer):
             return self._accompanied(conversation, assistant, text, answer, urgency, referral, ledger)
+        if told is not None and due is Help.BRIEF and urgency.decided and answer is not None and _reacts(told):
+            return self._accompanied(conversation, assistant, text, told, urgency, referral, ledger)
         if answer is None or due.replaces:
             return self._referred(conversation, assistant, text, urgency, referral, ledger)
         fresh = resolved or (due is Help.LINE and conversation.danger.told in FRESH and not urgency.decided)
@@ -315,35 +319,33 @@ class Engine:
         return replace(turn, help=Help.LINE, conversation=replace(turn.conversation, danger=danger))
 
     def _about_service(
-        self,
-        conversation: Conversation,
-        assistant: Assistant,
-        asked: TurnRequest,
-        referral: Referral,
-        live: Live | None,
+        self, conversation: Conversation, assistant: Assistant, asked: TurnRequest, here: LiveFacts
     ) -> Answer | None:
-        """What is true of the service, where that is asked; the same with a language model, which cannot know it."""
+        """What is true of the service, where that is asked, in fixed words."""
         if self.service is None or asked.wish is not Wish.ANSWER:
             return None
         if asked.section is not None:
             subject = asked.section[1] if asked.section[0] == SERVICE else ""
+        elif not (asked.facts or assistant.teams[0].built_in or self.service.named(asked.text)):
+            return None
         else:
             said = (asked.text, conversation.messages, asked.language)
             subject = self.service.subject(*said, lambda text: assistant.guide.likeness(text, asked.language))
         if subject not in self.service.here(asked.language).answers:
             return None
-        own_words = asked.section is None and not self.service.fixed(subject, asked.text)
-        if own_words and not assistant.teams[0].built_in:
+        if subject in SOCIAL and not assistant.teams[0].built_in:
             return None
-        put_in = {
-            "condition": assistant.settings.condition_told,
-            "emergency": referral.emergency(),
-            "contacts": referral.brief(),
-        }
-        reply = self.service.answer(subject, asked.language, live, put_in)
-        draft = Draft(reply=reply, fixed=True, service=subject)
+        draft = Draft(reply=self.service.answer(subject, asked.language, here), fixed=True, service=subject)
         fixed = Filtered(outcome=Outcome.FIXED, draft=draft, stages=())
         return Answer(filtered=fixed, team=assistant.teams[-1], in_context=())
+
+    def _facts(self, conversation: Conversation, assistant: Assistant, asked: TurnRequest, here: LiveFacts) -> str:
+        """What is true of the service, for a language model, where that may be asked; it cannot know."""
+        if self.service is None or asked.wish is not Wish.ANSWER or assistant.teams[0].built_in:
+            return ""
+        said = (asked.text, conversation.messages, asked.language)
+        found = self.service.suspected(*said, lambda text: assistant.guide.likeness(text, asked.language))
+        return "\n".join(self.service.answer(one, asked.language, here) for one in found)
 
     async def answered(
         self,
@@ -383,6 +385,41 @@ class Engine:
         danger = after(before, Help.REFERRAL, told, "")
         remembered = replace(turn.conversation, danger=danger)
         return replace(turn, help=Help.REFERRAL, conversation=remembered, language=referral.language)
+
+    async def reaction(self, before: Conversation, message: str, referred: Turn) -> Turn | None:
+        """The turn with a few words of a language model in place of its referral, shown below that: they take up what was told.
+
+        `before`: the conversation that `message` was said in, `referred` the turn that referred it. None where that was no whole
+        referral, where no judge has read the message (explicit words are never answered by a model), and where no words that
+        nobody doubted are there within `limits.reaction_seconds`.
+        """
+        assistant = self.assistants.get(before.assistant) or self.assistants[self.default]
+        assistant = assistant.speaking(referred.language)
+        team, seconds = assistant.teams[0], assistant.settings.limits.reaction_seconds
+        if referred.help is not Help.REFERRAL or not referred.urgency.decided or team.built_in or not seconds:
+            return None
+        text = clean(message, limit=assistant.settings.limits.message_characters).text
+        asked = TurnRequest(text=text, language=referred.language, above=referred.reply.text)
+        told = replace(before, assistant=assistant.settings.id, danger=referred.conversation.danger)
+        ledger = Ledger(budget=self.budget)
+        passed = Filter(assistant=assistant, stakes=self.stakes, plan=self.plan)
+        try:
+            async with asyncio.timeout(seconds):
+                answer = await Attempt(filter=passed, team=team, ledger=ledger).answer(told, asked, referred.urgency)
+        except (TimeoutError, ModelError):
+            return None
+        draft = answer.filtered.draft
+        if draft is None or not _reacts(answer):
+            return None
+        *earlier, last = referred.conversation.messages
+        last = replace(last, content=f"{last.content}\n\n{draft.reply}", citations=draft.citations)
+        return replace(
+            referred,
+            reply=Reply(text=draft.reply, citations=draft.citations, basis=draft.basis),
+            conversation=replace(referred.conversation, messages=(*earlier, last)),
+            review=Review(outcome=answer.filtered.outcome, stages=answer.filtered.stages),
+            usage=ledger.usage(self.prices),
+        )
 
     def filter(self, assistant: str | None = None, reply: str = "") -> Filter:
         """What drafts of an assistant pass; for who asks for one part of it. Raises KeyError for an unknown assistant.
@@ -501,21 +538,37 @@ class Engine:
         asked: TurnRequest,
         urgency: Urgency,
         ledger: Ledger,
+        told: Answer | None = None,
     ) -> Answer:
-        """Ask one team after the other until a draft has been judged; the built-in team comes last."""
+        """Ask one team after the other until a draft has been judged; the built-in team comes last.
+
+        `told`: what is true of the service, where that is asked. A language model has it among its facts, and says what of it
+        answers; without one, where no draft passes, and where a law wants its words, it is said as it is.
+        """
+        if told is not None and (asked.section is not None or self._in_fixed_words(told, asked.text)):
+            return told
         outage: str | None = None
         passed = Filter(assistant=assistant, stakes=self.stakes, plan=self.plan)
         for team in assistant.teams:
+            if told is not None and team.built_in:
+                return replace(told, outage=outage)
             try:
                 work = Attempt(filter=passed, team=team, ledger=ledger)
                 answer = await work.answer(conversation, asked, urgency)
             except ModelError as error:
                 outage = outage or type(error).__name__
                 continue
+            if told is not None and answer.filtered.draft is None and _reacts(told):
+                return told
             if not answer.filtered.broken or team is assistant.teams[-1]:
                 return replace(answer, outage=outage)
             outage = outage or "judges"
         return Answer(filtered=NOTHING, team=assistant.teams[-1], in_context=(), outage=outage)
+
+    def _in_fixed_words(self, told: Answer, text: str) -> bool:
+        """Whether a fact about the service is told as it stands with a language model, too."""
+        draft = told.filtered.draft
+        return draft is not None and self.service is not None and self.service.fixed(draft.service, text)
 
     async def _slow_layers(
         self,
@@ -530,10 +583,9 @@ class Engine:
             return urgency
         layers = [layer for team in assistant.teams for layer in team.urgency]
         seconds = assistant.settings.limits.urgency_seconds
+        earlier = without_welcome(conversation.messages, assistant.settings.welcome)
         with step(StepName.URGENCY):
-            found = await asyncio.gather(
-                *(_in_time(layer, text, conversation.messages, ledger, seconds) for layer in layers)
-            )
+            found = await asyncio.gather(*(_in_time(layer, text, earlier, ledger, seconds) for layer in layers))
         together = Urgency.of((*urgency.layers, *found))
         # Where none of them has decided, what was found at once stands.
         return together if together.decided else replace(urgency, layers=together.layers)
@@ -663,11 +715,6 @@ async def _in_time(
         return failed
 
 
-async def _told(answer: Answer) -> Answer:
-    """An answer that is there already."""
-    return answer
-
-
 async def _beside(
     answering: Coroutine[Any, Any, Answer], assessing: Coroutine[Any, Any, Urgency], *, waits: bool
 ) -> tuple[Answer | None, Urgency]:
@@ -729,13 +776,14 @@ def _first_aid(assistant: Assistant, urgency: Urgency, referral: Referral) -> Fi
 
 def _reacts(answer: Answer) -> bool:
     """Whether what was said has an answer that can stand beside danger: a fact about the service, in fixed words; or a
-    language model's, where no judge had a doubt: a sentence that may be read in two ways ("walk off the bridge") was
-    doubted by one and let pass by the next."""
+    language model's, where no judge would have stopped it and who decides has no doubt: a sentence that may be read in two ways
+    ("walk off the bridge") was stopped by one and let pass by the next."""
     draft = answer.filtered.draft
     if draft is not None and draft.fixed:
         return draft.service in FACTS
     stages = answer.filtered.stages
-    sure = bool(stages) and all(one.decision is Decision.ACCEPT for one in stages)
+    stopped = any(one.decision is Decision.REJECT for one in stages)
+    sure = bool(stages) and stages[-1].decision is Decision.ACCEPT and not stopped
     return sure and not answer.team.built_in and answer.outage is None
 
 

@@ -1,7 +1,8 @@
-"""The Critical Analysis Filter: preliminary judges, chief judges on doubt, one refinement, one re-judgement.
+"""The Critical Analysis Filter: a preliminary judge, chief judges on doubt, one refinement, one re-judgement.
 
 After JMIR AI 2025;4:e69820, with differences named in docs/decisions: role and tone is judged with a citation too,
-all cited sources are judged, the refined draft is judged again, and a judge that fails accepts nothing.
+all cited sources are judged, a draft that was warned about is refined too, the refined one is judged again, and a judge that
+fails accepts nothing.
 """
 
 from __future__ import annotations
@@ -72,7 +73,13 @@ class Filter:
     plan: FilterPlan = WHOLE
 
     def case(
-        self, draft: Draft, message: str, *, earlier: tuple[Message, ...] = (), delusional_framing: bool = False
+        self,
+        draft: Draft,
+        message: str,
+        *,
+        earlier: tuple[Message, ...] = (),
+        delusional_framing: bool = False,
+        facts: str = "",
     ) -> Case:
         """What the judges of a draft see: its sources, the turns before, and what it must be careful about."""
         settings = self.assistant.settings
@@ -84,13 +91,20 @@ class Filter:
             high_stakes=self.high_stakes(message),
             risky=self.stakes.risky(draft.reply),
             delusional_framing=delusional_framing,
+            facts=facts,
             assistant_name=settings.name,
             audience=settings.audience,
             condition=settings.condition,
         )
 
     def failed(
-        self, draft: Draft, message: str, in_context: tuple[str, ...], *, earlier: tuple[Message, ...] = ()
+        self,
+        draft: Draft,
+        message: str,
+        in_context: tuple[str, ...],
+        *,
+        earlier: tuple[Message, ...] = (),
+        facts: str = "",
     ) -> tuple[str, ...]:
         """Why the code checks send a draft back; an empty one goes back even where they are off."""
         if not self.plan.checks and any(char.isalnum() for char in draft.reply):
@@ -105,6 +119,7 @@ class Filter:
             private=self.assistant.private,
             human=self.assistant.human,
             told=(message, *(one.content for one in earlier if one.role is Role.USER)),
+            facts=facts,
         )
         return failed_checks(draft, context)
 
@@ -118,12 +133,15 @@ class Filter:
             return Filtered(outcome=Outcome.UNJUDGED, draft=case.draft, stages=())
         stages = await self.judged(case, team, ledger)
         decision = stages[-1].decision
-        if decision is not Decision.REJECT:
-            outcome = Outcome.ACCEPTED if decision is Decision.ACCEPT else Outcome.WARNED
-            return Filtered(outcome=outcome, draft=case.draft, stages=stages)
+        if decision is Decision.ACCEPT:
+            return Filtered(outcome=Outcome.ACCEPTED, draft=case.draft, stages=stages)
+        warned = Filtered(outcome=Outcome.WARNED, draft=case.draft, stages=stages)
         if stages[-1].broken or not self.plan.refiner:
-            return _fallback(stages, broken=stages[-1].broken)
-        return await self._refined(case, team, recheck, ledger, stages)
+            return warned if decision is Decision.WARNING else _fallback(stages, broken=stages[-1].broken)
+        refined = await self._refined(case, team, recheck, ledger, stages)
+        # A draft that was only warned about stands, where what was made of it is no better.
+        better = refined.outcome is Outcome.REFINED and refined.stages[-1].decision is Decision.ACCEPT
+        return refined if better or decision is Decision.REJECT else warned
 
     async def judged(self, case: Case, team: Team, ledger: Ledger, *, refined: bool = False) -> tuple[StageRecord, ...]:
         """What a team's judges say, tier by tier; nothing is refined."""
@@ -142,7 +160,13 @@ class Filter:
             return _fallback(stages, broken=True)
         if reasons := recheck(draft):
             return replace(_fallback(stages), failed_checks=reasons)
-        again = self.case(draft, case.message, earlier=case.earlier, delusional_framing=case.delusional_framing)
+        again = self.case(
+            draft,
+            case.message,
+            earlier=case.earlier,
+            delusional_framing=case.delusional_framing,
+            facts=case.facts,
+        )
         stages += await self.judged(again, team, ledger, refined=True)
         if stages[-1].decision is Decision.REJECT:
             return _fallback(stages, broken=stages[-1].broken)
@@ -164,7 +188,7 @@ _STAGES = {
 async def judged(
     case: Case, tiers: Mapping[str, Mapping[str, Judge]], ledger: Ledger, *, refined: bool = False
 ) -> tuple[StageRecord, ...]:
-    """One tier after the other, each in parallel, until a tier accepts; the last record decides.
+    """One tier after the other, the judges of each in parallel, until a tier accepts; the last record decides.
 
     `tiers` are preliminary and chief judges in order; one of them alone is allowed, for calibration.
     """
@@ -178,16 +202,14 @@ async def judged(
 
 
 async def _ask_all(case: Case, judges: Mapping[str, Judge], ledger: Ledger) -> tuple[Verdict, ...]:
-    names = applicable(case)
-    results = await asyncio.gather(
-        *(_asked(name, judges[name], case, ledger) for name in names), return_exceptions=True
-    )
-    return tuple(_verdict(name, one) for name, one in zip(names, results, strict=True))
+    asked = applicable(case, judges)
+    results = await asyncio.gather(*(_asked(one, case, ledger) for one in asked), return_exceptions=True)
+    return tuple(_verdict(judge.name, one) for judge, one in zip(asked, results, strict=True))
 
 
-async def _asked(name: str, judge: Judge, case: Case, ledger: Ledger) -> Verdict:
+async def _asked(judge: Judge, case: Case, ledger: Ledger) -> Verdict:
     with step(StepName.JUDGE):
-        note(StepFact.JUDGE, name)
+        note(StepFact.JUDGE, judge.name)
         verdict = await judge.judge(case, ledger)
         note(StepFact.DECISION, verdict.decision)
         return verdict

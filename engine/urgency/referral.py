@@ -26,6 +26,7 @@ OLD_DAYS = 365
 # Numbers nobody can be reached at: runs of one digit, counting up or down, the film industry's 555 01xx, no digit.
 _PLACEHOLDER = re.compile(r"(\d)\1{3,}|.*(\d)\2{5,}.*|12345|.*(?:123456|987654).*|.*55501\d\d|\D*")
 _STAND_IN = re.compile(r"\b(?:todo|tbd|tba|fixme|example|placeholder|your number|x{2,})\b|[xX?]{3,}|<|\{", re.I)
+_ARTICLE = 3  # letters at most: "al servicio" is "el servicio"
 _REPEATED = re.compile(r"(\w)\1{2,}")  # "nooo"
 
 ANYWHERE = "international"
@@ -246,7 +247,7 @@ class Referral:
         else:
             text = self.texts.third_person if third_person else self.texts.first_person
             said = text.format(call=called, opening=opening).strip()
-        others = [one for one in self.lines() if not _names(called, one.contact.number)]
+        others = [one for one in self.lines() if not _told_of(one, called)]
         if medical:
             others = [one for one in others if one.contact.purpose in {"emergency", "medical"}]
         elif not (third_person or wanted):
@@ -432,6 +433,14 @@ class Referrals:
         named = {_plain(name): code for one in self.texts for code, name in self.names_in(one).items()}
         code = wanted if wanted in self.countries else named.get(wanted) or codes.get(wanted)
         return code if code in self.countries else None
+
+
+def _told_of(line: ContactLine, text: str) -> bool:
+    """Whether a text names a contact: its number, or the place that one goes to."""
+    if line.contact.number or line.contact.address:
+        return _names(text, line.contact.number)
+    said = set(words(text))
+    return all(one in said for one in words(line.title) if len(one) > _ARTICLE)
 
 
 def _names(text: str, number: str) -> bool:

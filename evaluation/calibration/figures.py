@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from engine import RuleBook
+from engine import ANSWERS_FOR, RuleBook
 from evaluation.calibration.scenarios import LabelledReply
 from evaluation.calibration.shares import Share, quantile
 from evaluation.calibration.trials import CODE, Trial
@@ -41,8 +41,8 @@ class Findings:
         """Whether a judge has to decide rightly on a scenario."""
         if not one.wants_flag:
             return True
-        checked = "code" if judge == CODE else judge
-        return any(rule.id in one.rules and checked in rule.checked_by for rule in self.rules.rules)
+        questions = ("code",) if judge == CODE else ANSWERS_FOR[judge]
+        return any(rule.id in one.rules for rule in self.rules.checked_by(*questions))
 
     def right(self) -> dict[str, dict[str, float]]:
         """How often each judge was right on each scenario that concerns it, from 0 to 1; teams stand beside them."""

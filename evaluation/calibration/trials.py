@@ -85,10 +85,10 @@ async def ask_all(
 
     asked = await asyncio.gather(
         *(
-            one_judge(one, case, tiers[stage][name], stage)
+            one_judge(one, case, judge, stage)
             for one, case in zip(scenarios, cases, strict=True)
             for stage in subject.stages
-            for name in applicable(case)
+            for judge in applicable(case, tiers[stage])
         )
     )
     checked = [_by_code(one, case, subject) for one, case in zip(scenarios, cases, strict=True)]
@@ -96,8 +96,9 @@ async def ask_all(
 
 
 def questions(scenarios: Sequence[LabelledReply], subject: Subject, repeat: int) -> int:
-    """How many trials there will be, for a progress bar; each reply has two judges in a tier."""
-    return 2 * len(scenarios) * len(subject.stages) * repeat
+    """How many trials there will be, for a progress bar."""
+    tiers, cases = subject.judging.team.tiers, [case_of(one, subject.judging) for one in scenarios]
+    return repeat * sum(len(applicable(case, tiers[stage])) for case in cases for stage in subject.stages)
 
 
 async def _trial(scenario: str, case: Case, judge: Judge, stage: Tier, run: int) -> Trial:

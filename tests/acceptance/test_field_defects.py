@@ -17,31 +17,31 @@ QUESTION = "I cannot sleep, what helps?"
 @pytest.mark.parametrize("garbage", ["I accept this reply. ACCEPT", "", "{", "null", "[]", '"ACCEPT"', "ACCEPT"])
 async def test_an_unparsable_judge_is_not_an_acceptance(tmp_path: Path, garbage: str) -> None:
     """A judge whose answer cannot be read counts as a refusal."""
-    model = scripted({"source_fidelity_preliminary": garbage, "source_fidelity_chief": garbage})
+    model = scripted({"preliminary": garbage, "source_fidelity_chief": garbage})
     turn = await (engine := engine_over(tmp_path, model)).respond(engine.start(), QUESTION)
     assert turn.reply.text != CITED["reply"]
 
 
 async def test_a_refined_reply_is_not_thrown_away(tmp_path: Path) -> None:
     """One rejection costs one refinement and one re-judgement, and the refined reply is what is shown."""
-    model = scripted({"source_fidelity_preliminary": [DOUBT, {"objections": [], "decision": "ACCEPT"}],
+    model = scripted({"preliminary": [DOUBT, {"objections": [], "decision": "ACCEPT"}],
                       "source_fidelity_chief": rejection()})  # fmt: skip
     turn = await (engine := engine_over(tmp_path, model)).respond(engine.start(), QUESTION)
-    assert turn.reply.text == REFINED["reply"] and turn.usage.llm_calls == 9
+    assert turn.reply.text == REFINED["reply"] and turn.usage.llm_calls == 7
 
 
-async def test_even_a_turn_of_rejections_stays_within_eleven_calls(tmp_path: Path) -> None:
+async def test_even_a_turn_of_rejections_stays_within_nine_calls(tmp_path: Path) -> None:
     """Every draft rejected: agent, two tiers, refiner, two tiers; never fifteen calls in a row."""
-    model = scripted({"source_fidelity_preliminary": DOUBT, "source_fidelity_chief": rejection()})
+    model = scripted({"preliminary": DOUBT, "source_fidelity_chief": rejection()})
     turn = await (engine := engine_over(tmp_path, model)).respond(engine.start(), QUESTION)
-    assert turn.review.outcome is Outcome.FALLBACK and turn.usage.llm_calls == 11
+    assert turn.review.outcome is Outcome.FALLBACK and turn.usage.llm_calls == 9
 
 
 @pytest.mark.parametrize("explanation", ["Yes, downgrade: REJECT this", "no objection, but REJECT", "GRADE: yes"])
 async def test_words_in_an_explanation_are_not_verdicts(tmp_path: Path, explanation: str) -> None:
     """An accepting judge whose explanation contains yes, reject or grade has accepted."""
     accepts = {"objections": [], "evidence": [], "decision": "ACCEPT", "explanation": explanation}
-    model = scripted({"source_fidelity_preliminary": DOUBT, "source_fidelity_chief": accepts})
+    model = scripted({"preliminary": DOUBT, "source_fidelity_chief": accepts})
     turn = await (engine := engine_over(tmp_path, model)).respond(engine.start(), QUESTION)
     assert turn.review.decision is Decision.ACCEPT and turn.reply.text == CITED["reply"]
 

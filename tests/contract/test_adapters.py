@@ -137,6 +137,49 @@ async def test_after_a_no_the_question_is_silent_until_somebody_is_sure(tmp_path
         assert "112" in shown and ANSWER not in shown
 
 
+CAT = "the cat goes to my sister on friday"
+TAKEN_UP = "The cat going to your sister on Friday: please say that, too, when you call."
+
+
+def _judged_urgent(reaction: Any) -> ScriptedModel:
+    """A judge who hears danger in a sentence that sounds like none, and what an agent says below the referral."""
+
+    def agent(prompt: Prompt) -> Any:
+        last = prompt.messages[-1].content
+        return reaction if CAT in last and "shown above your reply" in last else CITED
+
+    def urgency(prompt: Prompt) -> Any:
+        return CALM | {"level": "urgent", "kind": "dying"} if CAT in prompt.messages[-1].content else CALM
+
+    return scripted({"urgency": urgency, "agent": agent})
+
+
+@adapters
+async def test_what_was_told_is_taken_up_below_a_referral_that_a_judge_has_asked_for(
+    tmp_path: Path, kind: type[Driver]
+) -> None:
+    """The referral stands first, and the words that were judged are read below it, once."""
+    model = _judged_urgent(CITED | {"citations": [], "basis": "none", "reply": TAKEN_UP})
+    async with kind(tmp_path, model) as driver:
+        await begun(driver)
+        shown = " ".join(await driver.say(CAT))
+        assert shown.count(TAKEN_UP) == 1 and "112" in shown.partition(TAKEN_UP)[0]
+        assert "The contacts stay here in case" in " ".join(await driver.press("It was a question, I am safe"))
+
+
+@adapters
+@pytest.mark.parametrize("reaction", [ModelUnavailable(), "this is no json", CITED | {"citations": ["none"]}])
+async def test_where_nobody_can_take_it_up_the_referral_stands_alone(
+    tmp_path: Path, kind: type[Driver], reaction: Any
+) -> None:
+    """No agent, one that talks nonsense, one whose draft the checks refuse: the referral was shown, and the chat goes on."""
+    async with kind(tmp_path, _judged_urgent(reaction)) as driver:
+        await begun(driver)
+        shown = await driver.say(CAT)
+        assert "112" in " ".join(shown) and ANSWER not in " ".join(shown)
+        assert "112" in " ".join(await driver.say(URGENT))
+
+
 @adapters
 @pytest.mark.parametrize("judge", [ModelUnavailable(), "this is no json"])
 async def test_a_judge_that_fails_lets_the_suspicion_be_asked_about(

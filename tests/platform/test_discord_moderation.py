@@ -366,7 +366,7 @@ async def test_only_flagged_replies_wait_in_the_mode_flagged(tmp_path: Path) -> 
     accepted = {"objections": [], "decision": "ACCEPT"}
     doubts: list[bool] = []
     verdict = lambda prompt: DOUBT if doubts else accepted  # noqa: E731 - a script's answer
-    model = scripted({"agent": CITED, "source_fidelity_preliminary": verdict, "source_fidelity_chief": warning})
+    model = scripted({"agent": CITED, "preliminary": verdict, "source_fidelity_chief": warning})
     async with FaultyDiscord() as fake:
         room = Community(fake)
         async with room.running(tmp_path, model, moderation={"mode": "flagged"}):

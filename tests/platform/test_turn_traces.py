@@ -23,9 +23,8 @@ from bots.settings import CafiSettings, TraceSettings, read_settings
 from bots.traces import untaken
 from bots.web import web as page
 from engine import (
-    ROLE_AND_TONE,
-    SOURCE_FIDELITY,
-    UNSUPPORTED_CLAIMS,
+    ANSWERS_FOR,
+    CITED_REPLY,
     ConfigurationError,
     Decision,
     ModelSettings,
@@ -55,7 +54,7 @@ REPLY = "A fixed time for going to bed can help. Schwarzwurzelig."
 KEYS = {"error.type", *(f"cafi.{one.value}" for one in StepFact if one not in {StepFact.ERROR, StepFact.PRIVATE})}
 WORDS = {
     "telegram", "web", "schizophrenia", "sleep", *map(str, Decision), *map(str, Tier),
-    SOURCE_FIDELITY, UNSUPPORTED_CLAIMS, ROLE_AND_TONE,
+    *ANSWERS_FOR,
 }  # fmt: skip
 ERRORS = {"ModelUnavailable", "CancelledError"}
 
@@ -123,7 +122,7 @@ async def test_a_turn_on_telegram_is_told_by_its_steps_and_by_nothing_else(tmp_p
     )
     assert turn["cafi.calls"] == len(model.prompts) and int(turn["cafi.prompt_tokens"]) > 0
     assert {one["cafi.model"] for one in facts(collector, "call")} == {"large", "small"}
-    assert {one["cafi.judge"] for one in facts(collector, "judge")} == {SOURCE_FIDELITY, ROLE_AND_TONE}
+    assert {one["cafi.judge"] for one in facts(collector, "judge")} == {CITED_REPLY}
     assert [one["cafi.retries"] for one in facts(collector, "deliver")] == [1]
     assert {one.keys() == {"service.name", "service.version", "cafi.process"} for one in collector.resources} == {True}
     assert collector.resources[0]["service.name"] == "cafi" and collector.resources[0]["cafi.process"] == "run"
@@ -133,7 +132,7 @@ async def test_a_turn_on_telegram_is_told_by_its_steps_and_by_nothing_else(tmp_p
 
 async def test_a_turn_of_the_page_is_told_too(tmp_path: Path) -> None:
     """The page's turns are told as well, the refiner among them, and not what was written."""
-    model = scripted({"agent": {**CITED, "reply": REPLY}, "source_fidelity_preliminary": [DOUBT, ACCEPT],
+    model = scripted({"agent": {**CITED, "reply": REPLY}, "preliminary": [DOUBT, ACCEPT],
                       "source_fidelity_chief": [rejection(), CHIEF_ACCEPT], "refiner": REFINED})  # fmt: skip
     async with Collector() as collector:
         chats = chats_in(tmp_path, model, traces=TraceSettings(endpoint=collector.url))
@@ -177,7 +176,7 @@ async def _asked_by_somebody_calm(fake: FaultyTelegram, bot: TelegramBot) -> Non
     await quiet(fake, bot)
 
 
-@pytest.mark.parametrize("role", ["agent", "source_fidelity_preliminary", "urgency"])
+@pytest.mark.parametrize("role", ["agent", "preliminary", "urgency"])
 async def test_a_failing_model_leaves_the_name_of_its_error_and_not_what_it_says(tmp_path: Path, role: str) -> None:
     """Where an error of a model quotes the message, the trace holds the error's type alone, and the turn is answered."""
     model = scripted({role: ModelUnavailable(f"refused: {SAID} {REPLY}")})
@@ -223,7 +222,7 @@ async def test_nobody_else_gets_anything_of_a_trace(tmp_path: Path) -> None:
             await asked(fake, person, SAID)
             await quiet(fake, bot)
         await model.aclose()
-    assert len(server.requests) >= 4 and collector.named("turn")
+    assert len(server.requests) >= 3 and collector.named("turn")
     sent = {name.casefold() for one in server.requests for name in one.headers}
     assert not sent & {"traceparent", "tracestate", "baggage", "b3", "uber-trace-id"}
 

@@ -47,7 +47,7 @@ ROOT = Path(__file__).resolve().parents[2]
 RULES = RuleBook.load(ROOT / "config" / "rules", ("conduct", "evidence"))
 HEAD = RecordingHeader(large="big", small="little")
 PROMPT = Prompt(
-    role="role_and_tone_preliminary",
+    role="preliminary",
     tier=Tier.SMALL,
     messages=(PromptMessage(role="system", content="Judge."), PromptMessage(role="user", content="I am secret.")),
     schema_name="verdict",
@@ -130,8 +130,9 @@ def test_quantiles_are_values_that_occurred() -> None:
 async def test_a_judge_answers_for_the_rules_it_checks_only(tmp_path: Path) -> None:
     """A rude reply that is well sourced is no miss of the fidelity judge, and a miss of role and tone."""
     right = (await findings(tmp_path, scripted({}))).right()
-    assert right["source_fidelity/preliminary"] == {"good": 1.0, "bad": 0.0}
-    assert right["role_and_tone/preliminary"] == {"good": 1.0, "rude": 0.0}
+    assert right["source_fidelity/chief"] == {"good": 1.0, "bad": 0.0}
+    assert right["role_and_tone/chief"] == {"good": 1.0, "rude": 0.0}
+    assert right["cited_reply/preliminary"] == {"good": 1.0, "bad": 0.0, "rude": 0.0}
     assert right["turn"] == {"good": 1.0, "bad": 0.0, "rude": 0.0}
 
 
@@ -146,7 +147,7 @@ async def test_chiefs_decide_only_where_a_preliminary_judge_doubts(tmp_path: Pat
 async def test_tokens_and_seconds_are_each_judges_own(tmp_path: Path) -> None:
     """Cost and latency are counted for each judge by itself, and built-in judges cost no tokens."""
     found = summary(await findings(tmp_path / "llm", ScriptedModel(lambda prompt: CHIEF_ACCEPT, latency=0.01)))
-    for name in ("source_fidelity/preliminary", "role_and_tone/chief"):
+    for name in ("cited_reply/preliminary", "role_and_tone/chief"):
         one = found["judges"][name]
         assert one["verdicts"] == 3
         assert one["tokens"]["prompt"] > one["tokens"]["completion"] > 0
@@ -164,7 +165,7 @@ async def test_runs_that_disagree_are_named_unstable(tmp_path: Path) -> None:
         return ACCEPT if asked.count(prompt.role) % 2 else {**ACCEPT, "decision": "REJECT"}
 
     found = await findings(tmp_path, ScriptedModel(moody), ROWS[:1], repeat=4, tiers="preliminary")
-    judge = summary(found)["judges"]["source_fidelity/preliminary"]
+    judge = summary(found)["judges"]["cited_reply/preliminary"]
     assert judge["specificity"]["share"] == 0.5
     assert (judge["specificity"]["cases"], judge["verdicts"], judge["unstable"]) == (1, 4, ["good"])
 
@@ -213,7 +214,7 @@ async def test_a_replay_gives_the_same_figures_and_asks_nobody(tmp_path: Path) -
     live = await findings(tmp_path / "kb", recorder)
     recorder.close()
     again = await findings(tmp_path / "kb", ReplayModel(Recording.read(file)))
-    assert len(model.prompts) == 12
+    assert len(model.prompts) == 9
     assert [replace(one, seconds=0) for one in again.trials] == [replace(one, seconds=0) for one in live.trials]
     spent = [one.seconds for one in again.trials if one.stage != "code"]
     assert all(seconds >= 0.01 for seconds in spent)

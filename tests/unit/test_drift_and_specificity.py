@@ -63,7 +63,7 @@ async def test_nothing_is_kept_where_the_role_is_kept(tmp_path: Path) -> None:
 
 async def test_drift_is_looked_for_with_the_filter_off(tmp_path: Path) -> None:
     """Judges that would stop every reply do not hide the drift, as they are not asked."""
-    script = {"source_fidelity_preliminary": DOUBT, "source_fidelity_chief": rejection(), "role_and_tone_chief": DRIFT}
+    script = {"preliminary": DOUBT, "source_fidelity_chief": rejection(), "role_and_tone_chief": DRIFT}
     found = await searched(tmp_path, script)
     assert found.queries == 1 and found.conversation.messages[-1].content == CITED["reply"]
 
@@ -74,10 +74,11 @@ async def report(folder: Path, **script: Any) -> SpecificityReport:
 
 async def test_flagged_is_what_a_chief_judge_objects_to(tmp_path: Path) -> None:
     """Doubts of a preliminary judge that the chief does not share are counted apart; criticism comes with its draft."""
+    warning = rejection("Too much.") | {"decision": "WARNING"}
     found = await report(
         tmp_path,
-        source_fidelity_preliminary=[DOUBT, DOUBT, ACCEPT],
-        source_fidelity_chief=[rejection("Too much.") | {"decision": "WARNING"}, CHIEF_ACCEPT],
+        preliminary=[DOUBT, DOUBT, DOUBT, ACCEPT],  # of the second what the refiner made of the first
+        source_fidelity_chief=[warning, warning, CHIEF_ACCEPT],
     )
     assert (found.n, found.judged, found.doubted, found.share_flagged) == (3, 3, 1, 0.3333)
     assert [one.id for one in found.flagged] == ["q1"]
@@ -96,7 +97,7 @@ async def test_replies_that_nobody_judges_are_no_part_of_the_share(tmp_path: Pat
 
 async def flagged(folder: Path) -> SpecificityReport:
     # A refined draft is judged once more, so that two doubts make one fallback.
-    return await report(folder, source_fidelity_preliminary=[*[DOUBT] * 4, ACCEPT], source_fidelity_chief=rejection())
+    return await report(folder, preliminary=[*[DOUBT] * 4, ACCEPT], source_fidelity_chief=rejection())
 
 
 async def test_the_sheet_comes_back_as_agreement(tmp_path: Path) -> None:

@@ -49,33 +49,45 @@ def roles(model: ScriptedModel) -> list[str]:
     return sorted(prompt.role for prompt in model.prompts)
 
 
-async def test_an_accepted_turn_makes_one_draft_two_judgements_and_one_urgency_check(tmp_path: Path) -> None:
-    """An accepted cited answer costs four model calls and carries its citation."""
+async def test_an_accepted_turn_makes_one_draft_one_judgement_and_one_urgency_check(tmp_path: Path) -> None:
+    """An accepted cited answer costs three model calls and carries its citation."""
     model = scripted({})
     engine = engine_over(tmp_path, model)
     turn = await engine.respond(engine.start(), "I cannot sleep, what helps?")
-    assert roles(model) == ["agent", "role_and_tone_preliminary", "source_fidelity_preliminary", "urgency"]
+    assert roles(model) == ["agent", "preliminary", "urgency"]
     assert turn.reply.text == CITED["reply"] and turn.reply.citations == ("sleep",)
     assert turn.review.outcome is Outcome.ACCEPTED and turn.review.decision is Decision.ACCEPT
-    assert turn.usage.llm_calls == 4 and turn.usage.prompt_tokens > 0
+    assert turn.usage.llm_calls == 3 and turn.usage.prompt_tokens > 0
 
 
 async def test_chief_judges_are_asked_only_on_doubt_and_can_overrule_it(tmp_path: Path) -> None:
     """A preliminary objection calls both chief judges, and their acceptance lets the draft pass unchanged."""
-    model = scripted({"source_fidelity_preliminary": DOUBT})
+    model = scripted({"preliminary": DOUBT})
     engine = engine_over(tmp_path, model)
     turn = await engine.respond(engine.start(), "I cannot sleep, what helps?")
     assert {"source_fidelity_chief", "role_and_tone_chief"} <= set(roles(model)) and "refiner" not in roles(model)
     assert turn.review.outcome is Outcome.ACCEPTED and turn.reply.text == CITED["reply"]
 
 
-async def test_a_warning_is_shown_and_becomes_a_reminder(tmp_path: Path) -> None:
-    """A chief judge's warning leaves the draft in place and its explanation in the next prompt of the agent."""
+@pytest.mark.parametrize(
+    ("script", "outcome"),
+    [
+        ({"preliminary": [DOUBT, ACCEPT, ACCEPT]}, Outcome.REFINED),
+        ({"preliminary": [DOUBT, DOUBT, ACCEPT]}, Outcome.WARNED),
+        ({"preliminary": [DOUBT, ACCEPT], "refiner": ModelUnavailable()}, Outcome.WARNED),
+    ],
+    ids=["refined", "refined no better", "no refiner"],
+)
+async def test_a_warning_is_refined_or_shown_and_becomes_a_reminder(
+    tmp_path: Path, script: dict[str, Any], outcome: Outcome
+) -> None:
+    """What a chief judge warns about is repaired, and stands where that is no better; why is in the agent's next prompt."""
     warning = rejection("Say less about beds.") | {"decision": "WARNING"}
-    model = scripted({"source_fidelity_preliminary": [DOUBT, ACCEPT], "source_fidelity_chief": warning})
+    model = scripted({"source_fidelity_chief": warning, **script})
     engine = engine_over(tmp_path, model)
     turn = await engine.respond(engine.start(), "I cannot sleep, what helps?")
-    assert turn.review.outcome is Outcome.WARNED and turn.reply.text == CITED["reply"]
+    assert turn.review.outcome is outcome
+    assert turn.reply.text == (REFINED if outcome is Outcome.REFINED else CITED)["reply"]
     await engine.respond(turn.conversation, "And what else helps with sleep?")
     last = [prompt for prompt in model.prompts if prompt.role == "agent"][-1]
     assert "Say less about beds." in last.messages[-1].content
@@ -85,7 +97,7 @@ async def test_a_rejected_draft_is_refined_judged_again_and_only_the_refined_one
     tmp_path: Path,
 ) -> None:
     """After a rejection the refined reply is shown, and the rejected draft is nowhere in the conversation."""
-    model = scripted({"source_fidelity_preliminary": [DOUBT, ACCEPT], "source_fidelity_chief": rejection()})
+    model = scripted({"preliminary": [DOUBT, ACCEPT], "source_fidelity_chief": rejection()})
     engine = engine_over(tmp_path, model)
     turn = await engine.respond(engine.start(), "I cannot sleep, what helps?")
     assert turn.review.outcome is Outcome.REFINED and turn.reply.text == REFINED["reply"]
@@ -99,7 +111,7 @@ async def test_a_rejected_draft_is_refined_judged_again_and_only_the_refined_one
 
 async def test_always_rejected_ends_in_the_fallback_after_six_steps(tmp_path: Path) -> None:
     """When every draft is rejected, one refinement is tried and the fixed fallback is shown."""
-    model = scripted({"source_fidelity_preliminary": DOUBT, "source_fidelity_chief": rejection()})
+    model = scripted({"preliminary": DOUBT, "source_fidelity_chief": rejection()})
     engine = engine_over(tmp_path, model)
     turn = await engine.respond(engine.start(), "I cannot sleep, what helps?")
     assert roles(model).count("refiner") == 1 and roles(model).count("agent") == 1
@@ -120,7 +132,7 @@ async def test_always_rejected_ends_in_the_fallback_after_six_steps(tmp_path: Pa
 )
 async def test_a_judge_that_fails_accepts_nothing(tmp_path: Path, broken: Any) -> None:
     """A judge that errs or cannot be parsed never lets a draft through; the built-in agents answer instead."""
-    model = scripted({"source_fidelity_preliminary": broken, "source_fidelity_chief": broken})
+    model = scripted({"preliminary": broken, "source_fidelity_chief": broken})
     engine = engine_over(tmp_path, model)
     turn = await engine.respond(engine.start(), "I cannot sleep, what helps?")
     assert turn.review.built_in and turn.review.outage
@@ -221,7 +233,7 @@ async def test_a_draft_is_cleaned_before_anybody_reads_it(tmp_path: Path) -> Non
     turn = await (engine := engine_over(tmp_path, model)).respond(engine.start(), "I cannot sleep, what helps?")
     assert turn.reply.text == CITED["reply"] and turn.review.outcome is Outcome.ACCEPTED
     repaired = REFINED | {"reply": "Sleep often\u2067 changes with schizophrenia."}
-    script = {"refiner": repaired, "source_fidelity": [DOUBT, rejection(), ACCEPT]}
+    script = {"refiner": repaired, "preliminary": [DOUBT, ACCEPT], "source_fidelity_chief": rejection()}
     again = engine_over(tmp_path, scripted(script))
     turn = await again.respond(again.start(), "I cannot sleep, what helps?")
     assert turn.review.outcome is Outcome.REFINED and turn.reply.text == REFINED["reply"]
@@ -304,22 +316,32 @@ async def test_what_is_said_after_the_referral_is_taken_up_above_a_line_with_con
     assert turn.conversation.danger.told == 0
 
 
-async def test_who_asks_about_the_service_after_the_referral_is_told_above_the_line(tmp_path: Path) -> None:
-    """While danger stays told, what is kept and who reads it is answered in fixed words, and the contacts stand below."""
-    turn, line = await _after_the_referral(tmp_path, "do you save this?")
-    assert turn.service == "memory" and "112" in turn.reply.text and turn.reply.text != line
+@pytest.mark.parametrize(
+    ("script", "fixed"),
+    [({}, False), ({"agent": ModelUnavailable()}, True), ({"preliminary": DOUBT}, True)],
+    ids=["told by the agent", "no agent", "doubted by one"],
+)
+async def test_who_asks_about_the_service_after_the_referral_is_told_above_the_line(
+    tmp_path: Path, script: dict[str, Any], fixed: bool
+) -> None:
+    """While danger stays told, what is kept is answered by the agent from what is true, in fixed words where it cannot be asked,
+    or a judge had a doubt, and the contacts stand below."""
+    turn, line = await _after_the_referral(tmp_path, "do you save this?", **script)
+    assert (turn.service == "memory") is fixed and "112" in turn.reply.text and turn.reply.text != line
+    assert (TAKEN_UP in turn.reply.text) is not fixed
     assert turn.help is Help.BRIEF and turn.reply.text.endswith("Are you safe right now?")
 
 
 @pytest.mark.parametrize(
     "script",
     [
-        {"role_and_tone_preliminary": DOUBT, "role_and_tone_chief": rejection(), "refiner": ModelUnavailable()},
-        {"role_and_tone_preliminary": DOUBT, "role_and_tone_chief": rejection() | {"decision": "WARNING"}},
-        {"role_and_tone_preliminary": DOUBT},
+        {"preliminary": DOUBT, "role_and_tone_chief": rejection(), "refiner": ModelUnavailable()},
+        {"preliminary": DOUBT, "role_and_tone_chief": rejection() | {"decision": "WARNING"}},
+        {"preliminary": DOUBT | {"decision": "WARNING"}, "role_and_tone_chief": rejection() | {"decision": "WARNING"}},
+        {"preliminary": DOUBT},
         {"agent": ModelUnavailable()},
     ],
-    ids=["rejected", "doubted twice", "doubted by one", "no agent"],
+    ids=["rejected", "stopped and doubted", "doubted twice", "stopped by one", "no agent"],
 )
 async def test_a_reaction_that_nobody_has_accepted_leaves_the_line_alone(
     tmp_path: Path, script: dict[str, Any]

@@ -31,7 +31,7 @@ from evaluation.transcripts import read_transcripts
 from tests.team import CITED, DOUBT, engine_over, rejection, scripted
 
 FILE = FacilitatorFile.load()
-OBJECTING = {"source_fidelity_preliminary": DOUBT, "source_fidelity_chief": rejection()}
+OBJECTING = {"preliminary": DOUBT, "source_fidelity_chief": rejection()}
 CALM: dict[str, Any] = {"agents": "builtin"}
 
 
@@ -129,7 +129,7 @@ def test_an_outage_is_marked(tmp_path: Path) -> None:
 def test_reminders_reach_the_next_reply_of_the_same_conversation(tmp_path: Path) -> None:
     """The conversation goes on from reply to reply, so that a chief's warning is in the next prompt of the agent."""
     warning = rejection("Say less about beds.") | {"decision": "WARNING"}
-    model = scripted({"source_fidelity_preliminary": DOUBT, "source_fidelity_chief": warning})
+    model = scripted({"preliminary": DOUBT, "source_fidelity_chief": warning})
     held(tmp_path / "run", engine_over(tmp_path / "kb", model), design(ON, "no_feedback", queries=2), parallel=1)
     told = ["Say less about beds." in one.messages[-1].content for one in model.prompts if one.role == "agent"]
     assert told == [False, True, False, False]

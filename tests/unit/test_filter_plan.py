@@ -15,7 +15,7 @@ from tests.team import ACCEPT, CITED, DOUBT, REFINED, engine_over, rejection, sc
 
 SLEEPLESS = "I cannot sleep, what helps?"
 UNCHECKED = {**CITED, "citations": ["nowhere"], "reply": "See https://example.org for tips."}
-OBJECTING = {"source_fidelity_preliminary": DOUBT, "source_fidelity_chief": rejection()}
+OBJECTING = {"preliminary": DOUBT, "source_fidelity_chief": rejection()}
 NO_JUDGES = {"preliminary": False, "chief": False}
 
 
@@ -75,7 +75,7 @@ async def test_without_preliminary_judges_the_chiefs_are_asked_at_once(tmp_path:
 
 async def test_without_chief_judges_the_preliminary_ones_decide(tmp_path: Path) -> None:
     """Without the chief tier a preliminary rejection calls the refiner."""
-    model = scripted({"source_fidelity_preliminary": [DOUBT, ACCEPT]})
+    model = scripted({"preliminary": [DOUBT, ACCEPT]})
     turn = await one_turn(tmp_path, model, FilterPlan(chief=False))
     assert "refiner" in roles(model) and not any(one.endswith("chief") for one in roles(model))
     assert turn.review.outcome is Outcome.REFINED and turn.reply.text == REFINED["reply"]

@@ -12,7 +12,7 @@ from tests.team import ACCEPT, DOUBT, REFINED, engine_over, rejection, scripted
 
 QUESTION = "I cannot sleep, what helps?"
 GOOD = Draft(reply="A fixed time for going to bed can help.", citations=("sleep",), basis=Basis.SOURCE)
-OBJECTING = {"source_fidelity_preliminary": DOUBT, "source_fidelity_chief": rejection()}
+OBJECTING = {"preliminary": DOUBT, "source_fidelity_chief": rejection()}
 
 
 async def test_a_good_draft_is_accepted_by_the_first_tier(tmp_path: Path) -> None:
@@ -80,7 +80,7 @@ async def test_a_draft_about_a_source_cites_that_source_alone(tmp_path: Path) ->
 
 async def test_a_draft_about_a_source_passes_the_filter(tmp_path: Path) -> None:
     """A rejected draft about a source comes back refined, or not at all."""
-    refined = {**OBJECTING, "source_fidelity_preliminary": [DOUBT, ACCEPT]}
+    refined = {**OBJECTING, "preliminary": [DOUBT, ACCEPT]}
     engine = engine_over(tmp_path, scripted(refined))
     source = engine.assistants[engine.default].knowledge.sources["sleep"]
     draft = await engine.draft_about(source, QUESTION)

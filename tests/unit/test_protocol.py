@@ -40,7 +40,7 @@ async def test_the_protocol_says_what_runs_in_every_language(language: str) -> N
     text = await shown(application, language)
     protocol = published_protocol(application, terminal_chat(application).languages)
     assert str(protocol.facts.phrases) in text and protocol.facts.version in text and "1321" in text
-    assert protocol.facts.eating and protocol.said(language).eating in text and "120" not in text
+    assert protocol.facts.eating and protocol.said(language).eating in text and "136 of 140" not in text
     assert protocol.said(language).no_judge in text and "{" not in text and not re.search(r"\bNone\b", text)
     assert protocol.said(language).not_reviewed in text
 
@@ -55,7 +55,7 @@ async def test_the_protocol_follows_the_configuration(tmp_path: Path) -> None:
     plain, other = published_protocol(builtin, languages), published_protocol(with_model, languages)
     assert plain.facts.version != other.facts.version == published_protocol(with_model, languages).facts.version
     text = await shown(with_model, "en")
-    assert "models.example" in text and "119 of 120" in text and "people of 18 and over" in text
+    assert "models.example" in text and "136 of 140" in text and "people of 18 and over" in text
     reviewed = replace(plain, facts=replace(plain.facts, reviewed=True, crisis_notes=True))
     assert plain.said("en").not_reviewed not in reviewed.lead("en")
     chat = chat_over(tmp_path, scripted({}))

@@ -78,7 +78,7 @@ async def test_a_message_that_needs_no_search_gets_no_candidates(tmp_path: Path)
     turn = await turn_of(one, "You are useless, I hate the way you talk about sleep")
     assert turn.review.reflected == ("needed:no",)
     assert "No source is in context." in last_prompt(model, "agent")
-    assert "role_and_tone_preliminary" in roles(model)
+    assert "preliminary" in roles(model)
 
 
 async def test_small_talk_is_recognised_without_a_call(tmp_path: Path) -> None:
@@ -125,7 +125,7 @@ async def test_an_incomplete_draft_is_written_once_more_before_the_judges(tmp_pa
     turn = await turn_of(one)
     asked = roles(model)
     assert asked.count("agent") == 2 and asked.count("reflection_complete") == 1
-    assert asked.index("source_fidelity_preliminary") > len(asked) - 1 - asked[::-1].index("agent")
+    assert asked.index("preliminary") > len(asked) - 1 - asked[::-1].index("agent")
     assert "What are the voices?" in last_prompt(model, "agent")
     assert turn.reply.text == second["reply"] and turn.reply.citations == ("sleep", "voices")
     assert turn.review.reflected == ("complete:no",) and turn.review.stages[0].draft.reply == second["reply"]
@@ -165,7 +165,7 @@ async def test_a_failing_reflection_changes_nothing(tmp_path: Path, name: str, b
 @pytest.mark.parametrize("arm", ARMS)
 async def test_a_rejected_draft_stays_rejected_in_every_arm(tmp_path: Path, arm: str) -> None:
     """No reflection lets a draft pass that the judges reject."""
-    script = {"source_fidelity_preliminary": DOUBT, "source_fidelity_chief": rejection()}
+    script = {"preliminary": DOUBT, "source_fidelity_chief": rejection()}
     one, _ = engine(tmp_path, arm, script, budget=Budget(calls=20))
     turn = await turn_of(one)
     assert turn.review.outcome is Outcome.FALLBACK and turn.reply.text != CITED["reply"]
