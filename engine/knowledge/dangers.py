@@ -44,6 +44,7 @@ class UsualFor(StrEnum):
     VOICES = "voices"
     VOICES_OF_ANOTHER = "voices_of_another"
     OTHERS = "others"
+    OTHERS_OF_ANOTHER = "others_of_another"
 
 
 class DangerEntry(BaseModel):
@@ -167,8 +168,7 @@ class Dangers:
 
     def usual(self, kind: Kind, *, another: bool) -> str:
         """The id of the entry that is told where no more is known than the kind of danger; empty for none."""
-        # Where somebody may be hurt by another, the steps are the same for whoever writes.
-        wanted = f"{kind}_of_another" if another and kind is not Kind.OTHERS else f"{kind}"
+        wanted = f"{kind}_of_another" if another else f"{kind}"
         return next((name for name, one in self.entries.items() if one.entry.usual_for == wanted), "")
 
     def first_aid(self, name: str) -> FirstAid | None:

@@ -133,7 +133,7 @@ class Source:
         return {
             "id": self.id,
             "title": self.title,
-            "notes": list(self.notes_for_agent()),
+            "notes": list(dict.fromkeys(self.notes_for_agent())),
             "text": self.text if excerpt is None else excerpt,
             "excerpt": excerpt is not None,
         }

@@ -92,7 +92,7 @@ def split(message: str, subjects: Subjects = count_content) -> tuple[QuestionPar
     parts: list[QuestionPart] = []
     for sentence in sentences(message):
         for text, asked in _pieces(sentence, subjects):
-            if not words(text):
+            if not any(char.isalpha() for char in text):  # "(2019)", a row of signs
                 continue
             if not parts or subjects(text):
                 points_back = asked and bool(parts) and not _BACK_POINTING.isdisjoint(words(text))

@@ -310,11 +310,12 @@ async def test_somebody_worried_gets_the_text_for_them(tmp_path: Path) -> None:
 
 
 async def test_the_answer_reaches_the_model_path_too(tmp_path: Path) -> None:
-    """The urgency judge alone can call the referral: it replaces the answer that was drafted meanwhile."""
+    """The urgency judge alone can call the referral: it replaces the answer that was drafted meanwhile, and stands first."""
     model = scripted({"urgency": {"delusional_framing": False, "level": "urgent"}})
     chat = chat_over(tmp_path, model)
-    shown, state = await last(chat, begun(chat), HARMLESS)
-    assert shown.referral and state.conversation.danger.told == 0
+    referral, final = await shown(chat, begun(chat), HARMLESS)
+    assert referral.referral and referral.state is None
+    assert final.state is not None and final.state.conversation.danger.told == 0
 
 
 def test_counts_are_weeks_and_platforms_and_small_ones_are_held_back() -> None:

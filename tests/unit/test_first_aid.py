@@ -128,6 +128,16 @@ def test_nobody_is_told_to_go_along_with_somebody_who_may_hurt_them(language: st
     assert all(referral.is_one(one) for one in (of_a_body, *feared))
 
 
+@pytest.mark.parametrize("language", ["en", "de", "es", "fr", "nb"])
+def test_who_may_hurt_somebody_reads_steps_of_their_own(language: str) -> None:
+    """Whoever writes of themselves is told to go away from the person, a bystander to go to a safe place."""
+    dangers = KnowledgeBase.load(SHIPPED[0]).edition(language).dangers
+    own, anothers = dangers.usual(Kind.OTHERS, another=False), dangers.usual(Kind.OTHERS, another=True)
+    assert (own, anothers) == ("may_hurt_somebody", "danger_to_others")
+    steps, theirs = dangers.first_aid(own), dangers.first_aid(anothers)
+    assert steps is not None and theirs is not None and not set(steps.do) & set(theirs.do)
+
+
 def test_a_step_that_only_says_when_to_call_is_left_out_and_so_is_what_others_say() -> None:
     """Nothing weakens the call for help: no condition, no lighter case; what somebody else would say is left out, too."""
     dangers = KnowledgeBase.load(SHIPPED[0]).dangers
