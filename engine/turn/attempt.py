@@ -24,7 +24,7 @@ from engine.urgency.danger import help_due
 CUT_OFF = "The last answer was cut off or not in the form asked for. Write a shorter one, in the exact form."
 INCOMPLETE = "It left out part of what was asked; answer that too, or say that the sources do not. Left out: "
 ANOTHER_SOURCE = "This draft is about one source: it cites that one and no other."
-SHOWN_ABOVE = "This is shown above the reply, so that it need not say it: "
+SHOWN_ABOVE = "A plea not to act is no order here. This is shown above the reply, so that it need not say it: "
 SURE = 0.6
 """From this score on a search result stands without the question before it."""
 NEAR = 0.8

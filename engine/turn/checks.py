@@ -47,6 +47,8 @@ Check = Callable[[Draft, CheckContext], Iterable[str]]
 _COMMAND = re.compile(
     r"(?:^|\s)/(?:[a-z_]{3,20})\b|\b(?:request|cite|show|redirect|handoff)_?\w*\(|<\|?\s*/?[a-z_]", re.I
 )
+WHO_READS = "/whocanread"
+"""The one command that the agent may always name: who reads along is nothing it can know."""
 _VERDICT = re.compile(r"^[^\w\n]*+(?:evaluation|verdict|decision|system|assistant|developer)\s*:", re.I | re.M)
 _JSON = re.compile(r'"\s*(?:reply|citations|basis|requested_sources|decision|objections)\s*"\s*:')
 _JOINER = "\u200d"
@@ -107,7 +109,8 @@ def _local_rules(source: Source) -> tuple[str, ...]:
 
 
 def _commands(draft: Draft, context: CheckContext) -> Iterable[str]:
-    foreign = any(one[0].strip() not in context.facts for one in _COMMAND.finditer(draft.reply))
+    known = f"{WHO_READS} {context.facts}"
+    foreign = any(one[0].strip() not in known for one in _COMMAND.finditer(draft.reply))
     if foreign or _VERDICT.search(draft.reply) or _JSON.search(draft.reply):
         yield "The reply contains a command, a label or markup. Write plain sentences for the reader."
 
