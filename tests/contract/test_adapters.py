@@ -168,11 +168,11 @@ async def test_what_was_told_is_taken_up_below_a_referral_that_a_judge_has_asked
 
 
 @adapters
-@pytest.mark.parametrize("reaction", [ModelUnavailable(), "this is no json", CITED | {"citations": ["none"]}])
+@pytest.mark.parametrize("reaction", ["this is no json", CITED | {"citations": ["none"]}])
 async def test_where_nobody_can_take_it_up_the_referral_stands_alone(
     tmp_path: Path, kind: type[Driver], reaction: Any
 ) -> None:
-    """No agent, one that talks nonsense, one whose draft the checks refuse: the referral was shown, and the chat goes on."""
+    """An agent that talks nonsense, one whose draft the checks refuse: the referral was shown, and the chat goes on."""
     async with kind(tmp_path, _judged_urgent(reaction)) as driver:
         await begun(driver)
         shown = await driver.say(CAT)
