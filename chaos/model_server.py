@@ -39,6 +39,10 @@ def rejected(number: int) -> bool:
     return number % 5 == 0
 
 
+QUESTIONS = 2
+"""The judges' questions that have to be answered well before a draft is shown: whether it is founded, and in its role."""
+
+
 @dataclass(kw_only=True)
 class TroubledModel(MockModel):
     """`accepted`: how many of the judges' questions have been answered well for something with this number; a first look
@@ -61,7 +65,7 @@ class TroubledModel(MockModel):
         number = int(found[-1]) if found else 0
         text = SCRIPTS["refined" if number and rejected(number) else "accepted"](form, messages)
         if "verdict" in form and json.loads(text)["decision"] == "ACCEPT":
-            self.accepted[number] += 2 if form == "verdict" else 1
+            self.accepted[number] += QUESTIONS if form == "verdict" else 1
         return text
 
     async def respond(self, method: str, path: str, body: bytes) -> tuple[int, object]:

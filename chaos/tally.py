@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from benchmarks.scripts import REFINED_MARK
-from chaos.model_server import GARBAGE, rejected
+from chaos.model_server import GARBAGE, QUESTIONS, rejected
 
 _NUMBER = re.compile(r"\((\d{4,})\)\s*$")
 NOTICES = (
@@ -28,8 +28,6 @@ NOTICES = (
 )
 """Sentences that stand beside an answer, never in place of one."""
 SORRY = "Something went wrong on my side"
-QUESTIONS = 2
-"""The judges' questions that have to be answered well before a draft is shown: whether it is founded, and in its role."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

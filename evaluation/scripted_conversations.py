@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from engine import Decision, Engine, Help, Turn, Usage, grade, words
+from engine import Decision, Engine, Help, Turn, grade, words
 from evaluation.rows import read_rows
 
 
@@ -75,13 +75,8 @@ async def converse(
 
 def _with_reaction(turn: Turn, reaction: Turn) -> Turn:
     """A referral and what is shown below it, as one turn."""
-    usage = Usage(
-        llm_calls=turn.usage.llm_calls + reaction.usage.llm_calls,
-        prompt_tokens=turn.usage.prompt_tokens + reaction.usage.prompt_tokens,
-        completion_tokens=turn.usage.completion_tokens + reaction.usage.completion_tokens,
-    )
     reply = replace(reaction.reply, text=f"{turn.reply.text}\n\n{reaction.reply.text}")
-    return replace(reaction, reply=reply, usage=usage)
+    return replace(reaction, reply=reply, help=turn.help, usage=turn.usage + reaction.usage)
 
 
 def _kinds(turns: Sequence[Turn]) -> dict[str, int]:

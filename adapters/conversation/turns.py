@@ -224,7 +224,7 @@ class Turns:
         if turn.help.replaces:
             rows = safe_button(referral)
             shown = Outgoing(text=turn.reply.text, referral=True, private=True, buttons=rows, state=state, turn=turn)
-            if quoting or not reacted_to(turn):
+            if quoting or not self.pages.engine.takes_up(turn):
                 yield shown
                 return
             # Help is named at once; what takes up the person's words may follow it.
@@ -234,7 +234,7 @@ class Turns:
                 yield Outgoing(state=state)
             else:
                 state = replace(state, conversation=reaction.conversation)
-                yield Outgoing(text=reaction.reply.text, private=True, buttons=rows, state=state)
+                yield Outgoing(text=reaction.reply.text, private=True, buttons=rows, state=state, turn=reaction)
             return
         told = quoting and turn.review.outcome is not Outcome.FIXED
         state = replace(state, told_quoting=quoting and (told or before.told_quoting))
@@ -329,11 +329,6 @@ class Turns:
         if self.reports is not None:
             rows.append((report_button(said, number),))
         return (*offered, *rows)
-
-
-def reacted_to(turn: Turn) -> bool:
-    """Whether a language model has read what the whole referral was shown for: then it may add a few words."""
-    return turn.help is Help.REFERRAL and turn.urgency.decided
 
 
 def found_nothing(turn: Turn, message: str) -> bool:

@@ -107,11 +107,16 @@ class ChatModerator:
     async def _watched(self, state: ChatState, incoming: Incoming, handle: Handler) -> Outgoings:
         """What the chat shows, with each answer looked at; after one that is not shown, no question follows."""
         instead: Outgoing | None = None
+        referral = ""
         async for outgoing in handle(state, incoming):
+            referral = outgoing.text if outgoing.referral else referral
             if outgoing.turn is not None and not outgoing.referral:
                 instead = await self._instead(state, incoming, outgoing)
                 if instead is None:
                     yield self._for_whom(outgoing, outgoing.turn)
+                elif referral and outgoing.state is not None:
+                    # Help has been named: what may not be shown below it is left out.
+                    yield Outgoing(state=_as_shown(outgoing.state, referral))
                 elif instead.state is not None:
                     yield instead
             elif instead is not None and outgoing.state is not None:

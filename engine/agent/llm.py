@@ -119,5 +119,5 @@ class LlmAgent:
 
 
 def _starting_with_user(history: tuple[Message, ...]) -> tuple[Message, ...]:
-    """Some servers refuse a history that begins with the assistant; its welcome carries nothing."""
+    """Some servers refuse a history that begins with the assistant, as one does that was cut to its budget."""
     return history[1:] if history and history[0].role is Role.ASSISTANT else history

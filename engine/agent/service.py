@@ -56,7 +56,7 @@ Live = Callable[[str, str], str]
 """What is true here of a subject, in a language; empty where nothing but the file's answer is to be said."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class LiveFacts:
     """What depends on where people write: what the assistant speaks of, and whom they can call, inside sentences of the file."""
 
@@ -350,8 +350,7 @@ class Service:
     def answer(self, subject: str, language: str, here: LiveFacts) -> str:
         """What is true of a subject, here."""
         told = here.live(subject, language) if here.live is not None and subject in LIVE else ""
-        put_in = {"condition": here.condition, "emergency": here.emergency, "contacts": here.contacts}
-        fixed = self.here(language).answers[subject].format(**put_in)
+        fixed = self.here(language).answers[subject].format(**{name: getattr(here, name) for name in PUT_IN})
         # Who asks to be remembered is answered first; what is kept, and how long, stands below.
         return f"{fixed}\n\n{told}" if told and subject == MEMORY else told or fixed
 

@@ -272,7 +272,12 @@ class Engine:
         if built_in:
             assistant = replace(assistant, teams=tuple(team for team in assistant.teams if team.built_in))
         asked = TurnRequest(text=text, wish=wish, section=section, language=language)
-        here = LiveFacts(assistant.settings.condition_told, referral.emergency(), referral.brief(), live)
+        here = LiveFacts(
+            condition=assistant.settings.condition_told,
+            emergency=referral.emergency(),
+            contacts=referral.brief(),
+            live=live,
+        )
         asked = replace(asked, facts=self._facts(conversation, assistant, asked, here))
         told = self._about_service(conversation, assistant, asked, here)
         answer, urgency = await _beside(
@@ -362,8 +367,7 @@ class Engine:
         there is such a message.
         """
         referral = referral or self.referrals.choose()
-        assistant = self.assistants.get(conversation.assistant) or self.assistants[self.default]
-        assistant = assistant.speaking(referral.language)
+        assistant = self._spoken(conversation, referral.language)
         before, asked = conversation.danger, said or getattr(referral.texts.buttons, answer.value)
         conversation = replace(conversation, danger=answered(before, answer))
         no_danger = answer is DangerAnswer.NO and before.told is None and before.asked is not None
@@ -386,26 +390,37 @@ class Engine:
         remembered = replace(turn.conversation, danger=danger)
         return replace(turn, help=Help.REFERRAL, conversation=remembered, language=referral.language)
 
-    async def reaction(self, before: Conversation, message: str, referred: Turn) -> Turn | None:
-        """The turn with a few words of a language model in place of its referral, shown below that: they take up what was told.
+    def takes_up(self, referred: Turn) -> bool:
+        """Whether a few words of a language model may follow a referral.
 
-        `before`: the conversation that `message` was said in, `referred` the turn that referred it. None where that was no whole
-        referral, where no judge has read the message (explicit words are never answered by a model), and where no words that
-        nobody doubted are there within `limits.reaction_seconds`.
+        A judge has read what it was shown for: explicit words are never answered by a model.
         """
-        assistant = self.assistants.get(before.assistant) or self.assistants[self.default]
-        assistant = assistant.speaking(referred.language)
-        team, seconds = assistant.teams[0], assistant.settings.limits.reaction_seconds
-        if referred.help is not Help.REFERRAL or not referred.urgency.decided or team.built_in or not seconds:
+        assistant = self._spoken(referred.conversation, referred.language)
+        able = not assistant.teams[0].built_in and bool(assistant.settings.limits.reaction_seconds)
+        return able and referred.help is Help.REFERRAL and referred.urgency.decided
+
+    async def reaction(self, before: Conversation, message: str, referred: Turn) -> Turn | None:
+        """The turn with a few words of a language model in place of its referral, shown below it.
+
+        `before`: the conversation that `message` was said in, `referred` the turn that referred it. None where none may
+        follow, and where no words that nobody doubted are there within `limits.reaction_seconds`.
+        """
+        if not self.takes_up(referred):
             return None
-        text = clean(message, limit=assistant.settings.limits.message_characters).text
+        with one_turn():
+            return await self._reaction(before, message, referred)
+
+    async def _reaction(self, before: Conversation, message: str, referred: Turn) -> Turn | None:
+        assistant = self._spoken(before, referred.language)
+        limits, ledger = assistant.settings.limits, Ledger(budget=self.budget)
+        text = clean(message, limit=limits.message_characters).text
         asked = TurnRequest(text=text, language=referred.language, above=referred.reply.text)
         told = replace(before, assistant=assistant.settings.id, danger=referred.conversation.danger)
-        ledger = Ledger(budget=self.budget)
         passed = Filter(assistant=assistant, stakes=self.stakes, plan=self.plan)
+        work = Attempt(filter=passed, team=assistant.teams[0], ledger=ledger)
         try:
-            async with asyncio.timeout(seconds):
-                answer = await Attempt(filter=passed, team=team, ledger=ledger).answer(told, asked, referred.urgency)
+            async with asyncio.timeout(limits.reaction_seconds):
+                answer = await work.answer(told, asked, referred.urgency)
         except (TimeoutError, ModelError):
             return None
         draft = answer.filtered.draft
@@ -416,10 +431,15 @@ class Engine:
         return replace(
             referred,
             reply=Reply(text=draft.reply, citations=draft.citations, basis=draft.basis),
+            help=Help.LINE,  # the contacts stand above
             conversation=replace(referred.conversation, messages=(*earlier, last)),
             review=Review(outcome=answer.filtered.outcome, stages=answer.filtered.stages),
             usage=ledger.usage(self.prices),
         )
+
+    def _spoken(self, conversation: Conversation, language: str) -> Assistant:
+        """The assistant of a conversation, in a language."""
+        return (self.assistants.get(conversation.assistant) or self.assistants[self.default]).speaking(language)
 
     def filter(self, assistant: str | None = None, reply: str = "") -> Filter:
         """What drafts of an assistant pass; for who asks for one part of it. Raises KeyError for an unknown assistant.

@@ -160,13 +160,8 @@ class Filter:
             return _fallback(stages, broken=True)
         if reasons := recheck(draft):
             return replace(_fallback(stages), failed_checks=reasons)
-        again = self.case(
-            draft,
-            case.message,
-            earlier=case.earlier,
-            delusional_framing=case.delusional_framing,
-            facts=case.facts,
-        )
+        sources = self.assistant.knowledge.pick(draft.citations)
+        again = replace(case, draft=draft, sources=sources, risky=self.stakes.risky(draft.reply))
         stages += await self.judged(again, team, ledger, refined=True)
         if stages[-1].decision is Decision.REJECT:
             return _fallback(stages, broken=stages[-1].broken)

@@ -441,8 +441,8 @@ def _told_of(line: ContactLine, text: str) -> bool:
     """Whether a text names a contact: its number, or the place that one goes to."""
     if line.contact.number or line.contact.address:
         return _names(text, line.contact.number)
-    said = set(words(text))
-    return all(one in said for one in words(line.title) if len(one) > _ARTICLE)
+    said, named = set(words(text)), [one for one in words(line.title) if len(one) > _ARTICLE]
+    return bool(named) and said.issuperset(named)
 
 
 def _names(text: str, number: str) -> bool:

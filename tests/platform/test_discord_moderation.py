@@ -13,10 +13,11 @@ import pytest
 from adapters.storage.seal import Keyring, Secret
 from bots.cli.discord import logged
 from engine.exceptions import StorageUnavailable
+from engine.models.protocol import Prompt
 from rehearsal.discord_world import DiscordMessage, DiscordPerson, Impossible, Permission
 from tests.fakes.faulty_discord import FaultyDiscord
 from tests.moderation import Community, agree, said
-from tests.team import CITED, DOUBT, SLEEP, knowledge_folder, scripted
+from tests.team import CALM, CITED, DOUBT, SLEEP, knowledge_folder, scripted
 
 NO_WRITING = Permission.SEND_MESSAGES
 VOICES = "Voices are sounds that others do not hear."
@@ -502,6 +503,29 @@ async def test_a_blocked_source_or_topic_becomes_the_calm_line_until_it_is_allow
             room.anna.slash(room.channel, "ask", question="what are the voices?")
             await told(room, VOICES)
             assert "know nothing" in await said(room.mia.slash(room.channel, "mod block-topic", topic="the weather"))
+
+
+@pytest.mark.parametrize("blocked", [False, True])
+async def test_words_below_a_referral_keep_to_what_moderators_have_blocked(tmp_path: Path, blocked: bool) -> None:
+    """Below a referral a blocked source is left out without a line about it: the referral stands, for its asker alone."""
+    cat = "i cant sleep, the cat goes to my sister on friday"
+
+    def judge(prompt: Prompt) -> dict[str, Any]:
+        return CALM | {"level": "urgent", "kind": "dying"} if cat in prompt.messages[-1].content else CALM
+
+    async with FaultyDiscord() as fake:
+        room = Community(fake)
+        async with room.running(tmp_path, scripted({"urgency": judge, "agent": CITED})) as bot:
+            await agree(room.anna, room.channel)
+            if blocked:
+                await said(room.mia.slash(room.channel, "mod block-topic", topic="source:sleep"))
+            asked = room.anna.slash(room.channel, "ask", question=cat)
+            assert "112" in await said(asked)
+            await bot.dispatch.idle()
+            await fake.settled()
+            seen = "\n".join(one.content for one in fake.seen_by(room.anna) if one.author is fake.bot)
+            assert (CITED["reply"] in seen) is not blocked and "not to answer about this" not in seen
+            assert "112" not in others_saw(room) and CITED["reply"] not in others_saw(room)
 
 
 # --- Info posts and polls -------------------------------------------------------------------------------------------------

@@ -363,6 +363,12 @@ def test_in_the_united_states_988_comes_before_911_and_in_the_united_kingdom_ire
     assert "999" in uk and "111" in uk and "0808 808 8000" in uk
 
 
+def test_a_place_with_a_short_name_is_named_like_any_other(tmp_path: Path) -> None:
+    """What the sentence above has not said is in the list below it, however short its name is."""
+    referral = load_referral(folder(tmp_path, contact(), contact("A&E", "", "medical", ", link: the hospital")), "xx")
+    assert "\n- A&E" in referral.full(kind=Kind.FEAR)
+
+
 def test_a_sentence_of_a_countrys_own_cannot_name_another_number(tmp_path: Path) -> None:
     """A number that was changed among the contacts, and not in the sentence of the country's own, stops the start."""
     made = folder(tmp_path, contact())
