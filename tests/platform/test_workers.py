@@ -96,6 +96,11 @@ class House:
     async def answered(self, seconds: float = 40) -> None:
         await until(lambda: set(answers(self.fake)) == set(self.sent) and not self.waiting(), seconds)
 
+    async def settled(self) -> None:
+        """Until no worker holds anything: a message's answer is shown a moment before its row and its job are gone."""
+        jobs = "SELECT count(*) FROM procrastinate_jobs WHERE task_name = 'answer'"
+        await until(lambda: not self.waiting() and self.execute(jobs) == [(0,)])
+
     def in_order(self) -> bool:
         """Whether each chat's answers came in the order of its questions, the first time each."""
         shown: dict[int, list[int]] = {}
@@ -167,6 +172,7 @@ async def test_a_frozen_worker_that_wakes_up_late_shows_nothing(
     """A worker is frozen over a turn until another one has answered; when it goes on, nobody reads a second answer."""
     async with house(tmp_path, prepared, postgresql, model, 2_000.0) as made:
         people = await begun(made.fake, 1)
+        await made.settled()
         first, second, _ = made.running
         second.send(signal.SIGSTOP)
         await made.write(people, 1)
