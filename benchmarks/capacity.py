@@ -28,9 +28,9 @@ class Load:
     chats: float = 1_000_000
     messages: float = 5
     peak: float = 3
-    calls: float = 4
-    prompt_tokens: float = 9_259
-    completion_tokens: float = 161
+    calls: float = 3
+    prompt_tokens: float = 7_130
+    completion_tokens: float = 152
     prompt_price: float = 0.15
     cached_price: float = 0.075
     completion_price: float = 0.60

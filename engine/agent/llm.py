@@ -76,7 +76,7 @@ class LlmAgent:
             },
             "rules": [rule.model_dump() for rule in self.rules.conduct],
             "handoffs": [one.model_dump() for one in task.assistant.handoffs],
-            "index": self.knowledge.index,
+            "index": "" if self.whole else self.knowledge.index,
             "whole": [source.for_prompt() for source in self.knowledge.sources.values()] if self.whole else [],
             "max_words": task.assistant.limits.reply_characters // 10,
         }

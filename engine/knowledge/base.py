@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import textwrap
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -26,8 +25,8 @@ from engine.knowledge.translations import read_translated_dangers, read_translat
 from engine.language.text import clean, stems
 from engine.types import Medium
 
-INDEX_CHARACTERS, INDEX_LEAST = 8000, 60
-"""Room for all lines of the index together, about 2,000 tokens of every prompt, and the least for one line."""
+INDEX_LINE = 64
+"""Characters of one line of the index, which stands in every prompt; only an id and a title may be longer."""
 
 MANIFEST_FILE = "manifest.yaml"
 MEDIA_LIST = Path("media", "media.yaml")
@@ -160,14 +159,19 @@ class KnowledgeBase:
 
     @cached_property
     def index(self) -> str:
-        """Every source as one line: id, title, summary. Always in the agent's view, so summaries share its room."""
+        """Every source as one line: id, title, summary. It tells the agent what it may ask for."""
         # Cleaned here, once, as every prompt would otherwise do it anew.
         return clean("\n".join(map(self.index_line, self.sources.values())), limit=200_000).text
 
     def index_line(self, source: Source) -> str:
-        """A source's line of the index, cut to its share of the room."""
-        share = max(INDEX_LEAST, INDEX_CHARACTERS // len(self.sources))
-        return textwrap.shorten(f"- {_headline(source)}: {'; '.join(source.summary)}", share, placeholder=" …")
+        """A source's line of the index; of its summary the first parts that fit, as one that breaks off misleads."""
+        line = _headline(source)
+        for number, part in enumerate(source.summary):
+            longer = f"{line}{'; ' if number else ': '}{part}"
+            if len(longer) > INDEX_LINE:
+                break
+            line = longer
+        return line
 
 
 def _headline(source: Source) -> str:

@@ -34,6 +34,8 @@ LEANING = 2.0
 DOUBTED, SHORT = 0.7, 8
 """Up to so many words, a language that is none of ours is believed from this probability on; below it our own heads may say
 that the message is of one of ours: "husker du meg i morgen?" looks Hungarian."""
+UNSURE = 0.5
+"""Below it our own heads may say so of any message: "wie kalt is es draussen" looks English, Swiss German Norwegian."""
 FOREIGN = 0.1
 """How likely a few words are of the language before them where that is none of ours."""
 SHORTEST = 2
@@ -74,7 +76,8 @@ class LanguageDetector:
         if usual == "en" and _plainly_english(said):
             return usual
         code, chance = identifier().likeliest(message[:LONGEST])
-        if code not in OURS and chance < DOUBTED and len(said) <= SHORT and self.few is not None:
+        believed = UNSURE if code in OURS else DOUBTED if len(said) <= SHORT else SURE
+        if chance < believed and self.few is not None:
             sums = self.few.sums(head_words(message[:LONGEST]), OURS)
             own = max(sums, key=sums.__getitem__)
             code, chance = (own, 1.0) if sums[own] >= 0 else (code, chance)

@@ -123,10 +123,13 @@ def answered(danger: Danger, answer: DangerAnswer) -> Danger:
 
 
 def denied_in_passing(danger: Danger, urgency: Urgency) -> Danger:
-    """What is remembered once a message has begun with a no to the check question; where it goes on to raise a suspicion, the
-    no counts for this message alone."""
-    quiet = danger.asked == 0 and urgency.level is UrgencyLevel.NONE
-    return answered(danger, DangerAnswer.NO) if quiet else danger
+    """What is remembered once a message has begun with a no to the check question. Where it goes on to raise a suspicion, the no
+    counts for this message alone; but the question was not passed over: the next suspicion is asked about, not referred."""
+    if danger.asked != 0 or urgency.sure or urgency.level is UrgencyLevel.URGENT:
+        return danger
+    if urgency.level is UrgencyLevel.NONE:
+        return answered(danger, DangerAnswer.NO)
+    return replace(danger, asked=ASK_AGAIN_AFTER - 1)
 
 
 def answers_open(danger: Danger) -> tuple[DangerAnswer, ...]:

@@ -145,8 +145,8 @@ class ReferralTexts(Strict):
     below a reply to what was said); `answers`: few words that answer the question or say that the person is safe; `noted`:
     said to who tells that a danger is being dealt with; `denials`: how a message begins that says no to the question and
     goes on; `declined`: said after a no. `call` and `call_about` say whom to call, for oneself and about somebody else,
-    `today` that a body needs help within the day; `own` says it for one country. `matters` leads to what to do, where that
-    is known (`matters_about` where the steps are somebody else's), and `after_aid` or `after_aid_about` follows it.
+    `today` that a body needs help within the day; `own` says it for one country. `matters_about` leads to steps that are
+    somebody else's, and `after_aid` or `after_aid_about` follows what is to be done, where that is known.
     `hours`, `phrases`, `languages` and `countries` are what the countries' files say, in this language; what is not in them
     stays as it is there.
     """
@@ -159,7 +159,6 @@ class ReferralTexts(Strict):
     first_person: str
     third_person: str
     today: str
-    matters: str
     matters_about: str
     in_their_words: str
     after_aid: str
@@ -256,8 +255,8 @@ class Referral:
         return "\n".join((said, *self._listed(others)))
 
     def _aided(self, aid: FirstAid, opening: str, called: str, *, third_person: bool) -> str:
-        lead = self.texts.matters_about if third_person and not aid.to_helpers else self.texts.matters
-        do = (lead, *(f"- {one}" for one in aid.do)) if aid.do else ()
+        lead = (self.texts.matters_about,) if third_person and not aid.to_helpers else ()
+        do = (*lead, *(f"- {one}" for one in aid.do)) if aid.do else ()
         after = self.texts.after_aid_about if third_person else self.texts.after_aid
         # What the person in danger would say is said for them by whoever calls.
         theirs = third_person and aid.say and aid.own_words

@@ -81,7 +81,7 @@ def test_show_labels_both_halves(folder: Path) -> None:
     assert "note: do not: purr" in agent
     assert "do cats bite" in agent
     shown = document("show", "cats", "--kb", str(folder))
-    assert shown["for_agent"] == {"index": "- cats: about cats", "notes": ["do not: purr"]}
+    assert shown["for_agent"] == {"index": "cats: about cats", "notes": ["do not: purr"]}
 
 
 def test_search_explains_itself(folder: Path) -> None:

@@ -167,11 +167,15 @@ def test_what_was_suspected_twice_is_open_until_somebody_is_safe() -> None:
 
 
 def test_a_no_that_goes_on_is_a_no_where_nothing_else_raises_a_suspicion() -> None:
-    """ "No, just tired" closes the question; "no, but do they find you quickly" leaves it open, with the contacts in view."""
+    """ "No, just tired" closes the question; "no, but do they find you quickly" does not, with the contacts in view; as it was no
+    silence, the next suspicion is asked about, where one after silence is referred."""
     asked = Danger(asked=0, held="first")
     assert denied_in_passing(asked, seen(NONE)) == Danger(declined=0)
-    assert denied_in_passing(asked, seen(CONCERN)) == asked
-    assert help_due(asked, seen(CONCERN), denied=True) is Help.LINE
+    doubted = denied_in_passing(asked, seen(CONCERN))
+    assert doubted.declined is None and help_due(doubted, seen(CONCERN), denied=True) is Help.LINE
+    next_one = after(doubted, Help.LINE, seen(CONCERN), "second")
+    assert help_due(next_one, seen(CONCERN)) is Help.QUESTION
+    assert help_due(after(asked, Help.LINE, seen(NONE), "second"), seen(CONCERN)) is Help.REFERRAL
     assert help_due(asked, seen(URGENT), denied=True) is Help.REFERRAL
 
 

@@ -436,7 +436,7 @@ async def test_every_other_form_of_an_answer_is_judged(tmp_path: Path, wish: Wis
 
 
 async def test_whole_context_puts_every_source_into_the_static_first_message(tmp_path: Path) -> None:
-    """With `context: whole` the sources stand in the first message and none in the last."""
+    """With `context: whole` the sources stand in the first message, none in the last, and no index to ask for more by."""
     model = scripted(
         {"agent": CITED | {"citations": ["voices"], "reply": "Voices are sounds that others do not hear."}}
     )
@@ -452,6 +452,7 @@ async def test_whole_context_puts_every_source_into_the_static_first_message(tmp
     turn = await engine.respond(engine.start(), "Tell me about sleep")
     prompt = next(one for one in model.prompts if one.role == "agent")
     assert "Voices are sounds" in prompt.messages[0].content and "Voices are sounds" not in prompt.messages[-1].content
+    assert "<index>" not in prompt.messages[0].content and "requested_sources" not in prompt.messages[0].content
     assert turn.reply.citations == ("voices",) and set(turn.sources_in_context) == {"sleep", "voices"}
 
 

@@ -63,9 +63,9 @@ async def said(engine: Engine, message: str = "It happens right now", **more: An
 async def test_the_referral_says_what_to_do_after_whom_to_call(tmp_path: Path) -> None:
     """Below the number stand the steps of the danger that was told, without a second call for help, and what to say."""
     turn = await said(engine_that_hears(tmp_path / "kb", level="urgent", kind="medical", entry="fit"))
-    first, matters, do, say, after, *contacts = turn.reply.text.split("\n")
+    first, do, say, after, *contacts = turn.reply.text.split("\n")
     assert turn.help is Help.REFERRAL and "112" in first and "Call for help" not in turn.reply.text
-    assert (matters, do) == ("What matters now:", "- Hold nobody down.")
+    assert do == "- Hold nobody down."
     assert say == "Say: “Somebody with psychosis has a fit.”" and after.startswith("Are you safe right now")
     assert contacts and REFERRALS.choose(None, "en").is_one(turn.reply.text)
 
@@ -80,7 +80,7 @@ async def test_what_is_not_in_the_table_or_can_wait_changes_nothing(tmp_path: Pa
 async def test_a_body_that_needs_help_today_is_not_sent_to_the_emergency_number(tmp_path: Path) -> None:
     """One danger has one threshold: what is to be seen the same day is called so; where no body is told of, help is now."""
     turn = await said(engine_that_hears(tmp_path / "one", level="urgent", kind="medical", entry="sugar"))
-    first, _, do, *_ = turn.reply.text.split("\n")
+    first, do, *_ = turn.reply.text.split("\n")
     assert "Please get help today, also at night or at the weekend; in an emergency call 112, 911" in first
     assert do == "- Call your doctor." and turn.reply.text.count("112") == 1
     turn = await said(engine_that_hears(tmp_path / "two", level="urgent", kind="dying", entry="sugar"))

@@ -323,6 +323,23 @@ def test_pick_keeps_order_and_drops_the_unknown(tmp_path: Path) -> None:
     assert len(base.index.split("\n")) == 3
 
 
+def test_a_line_of_the_index_breaks_off_nowhere(tmp_path: Path) -> None:
+    """The agent's index names each source, with the first parts of its summary that have room, each whole."""
+    head = "---\nid: {id}\ntitle: {title}\nsummary: [{summary}]\n---\nText.\n"
+    long = "and what else could be told of it in very many words indeed"
+    for name, title, summary in (
+        ("clozapine", "Clozapine", f"blood tests, infections, {long}, never seen"),
+        ("work", "Jobs and studies", long),
+        ("grief", "Grief", "x" * 300),
+    ):
+        write(tmp_path, f"{name}.md", head.format(id=name, title=title, summary=summary))
+    assert KnowledgeBase.load(tmp_path).index.split("\n") == [
+        "clozapine: blood tests; infections",
+        "grief",
+        "work (Jobs and studies)",
+    ]
+
+
 @pytest.mark.parametrize("folder", SHIPPED, ids=lambda path: path.name)
 def test_shipped_knowledge_bases_are_faultless_and_honest(folder: Path) -> None:
     """The shipped sources load without a fault, show no bracket, have questions and references, and say nobody reviewed them."""

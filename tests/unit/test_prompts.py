@@ -85,7 +85,7 @@ def values(one: PromptTemplate, outside: str) -> dict[str, Any]:
         "rule": rule,
         "count": 4,
         "handoffs": [{"to": "sleep", "name": "n", "when": "w", "terms": ()}],
-        "index": outside,
+        "index": f"causes: {outside}",
         "language": "de",
         "glossary": outside,
         "whole": [source],

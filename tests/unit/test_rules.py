@@ -77,4 +77,6 @@ def test_the_four_criteria_are_known_to_both_judges_of_claims() -> None:
     book = RuleBook.load(FOLDER, ["conduct", "evidence"])
     for judge in (SOURCE_FIDELITY, UNSUPPORTED_CLAIMS):
         statement = next(rule.statement for rule in book.checked_by(judge) if rule.id == "permitted_exception")
-        assert all(word in statement for word in ("safe", "relevant", "honest", "responsible"))
+        safe, relevant = "nothing of high stakes", "of the person's life"
+        honest, responsible = "admits that its sources lack it", "urges to ask somebody qualified"
+        assert all(words in statement for words in (safe, relevant, honest, responsible))

@@ -496,6 +496,9 @@ IN_NORWEGIAN = "Hva er en psykose, og hvor lenge varer den?"
         ((), "husker du meg i morgen?", "nb"),
         ((), "mijn zoon hoort al weken stemmen", "nl"),
         ((), "non riesco a dormire da giorni", "it"),
+        ((), "oi wia gots da so, i bin grad nit so guat drauf", "de"),
+        ((), "fiul meu aude voci si nu vrea sa ia medicamentele ce sa fac", "ro"),
+        ((), "wie kalt is es draussen", "de"),
     ],
 )
 def test_a_few_words_leave_a_conversations_language_only_where_they_are_plainly_of_another(
