@@ -41,6 +41,7 @@ from engine.types import (
     HandoffOffer,
     Help,
     Judgement,
+    Kind,
     LayerResult,
     Message,
     Outcome,
@@ -845,4 +846,9 @@ def _help_below(due: Help, urgency: Urgency, referral: Referral, *, said_safe: b
     """What of help belongs below an answer."""
     if due is Help.LINE:
         return (referral.safe_noted() if said_safe else referral.concern(),)
-    return (referral.check(urgency.kind, faint=urgency.faint),) if due is Help.QUESTION else ()
+    if due is not Help.QUESTION:
+        return ()
+    # What a judge is not sure of in a body is sleep or sights more often than something taken, which it is surer of: to ask
+    # whether somebody took too much would be a stray question.
+    simple = urgency.faint or (urgency.decided and urgency.kind is Kind.MEDICAL)
+    return (referral.check(urgency.kind, faint=simple),)

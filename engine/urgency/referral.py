@@ -255,11 +255,11 @@ class Referral:
         return "\n".join((said, *self._listed(others)))
 
     def _aided(self, aid: FirstAid, opening: str, called: str, *, third_person: bool) -> str:
-        lead = (self.texts.matters_about,) if third_person and not aid.to_helpers else ()
+        # What the person in danger would do and say is told as theirs to whoever calls for them.
+        theirs = third_person and aid.say and aid.own_words
+        lead = (self.texts.matters_about,) if theirs else ()
         do = (*lead, *(f"- {one}" for one in aid.do)) if aid.do else ()
         after = self.texts.after_aid_about if third_person else self.texts.after_aid
-        # What the person in danger would say is said for them by whoever calls.
-        theirs = third_person and aid.say and aid.own_words
         say = f"{self.texts.in_their_words} “{aid.own_words}”" if theirs else aid.say
         return "\n".join((f"{opening} {called}".strip(), *do, *((say,) if say else ()), after))
 

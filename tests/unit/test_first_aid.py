@@ -87,6 +87,15 @@ async def test_a_body_that_needs_help_today_is_not_sent_to_the_emergency_number(
     assert turn.reply.text == REFERRALS.choose(None, "en").full(kind=Kind.DYING)
 
 
+async def test_where_a_judge_is_not_sure_of_a_body_it_is_not_asked_what_was_taken(tmp_path: Path) -> None:
+    """Of sleepless nights a judge asks simply whether somebody is in danger; of a wish to die it asks about that."""
+    texts = REFERRALS.choose(None, "en").texts
+    body = await said(engine_that_hears(tmp_path / "one", level="concern", kind="medical"), "It is the fourth night")
+    dying = await said(engine_that_hears(tmp_path / "two", level="concern", kind="dying"), "It is the fourth night")
+    assert body.help is dying.help is Help.QUESTION
+    assert body.reply.text.endswith(texts.check_faint) and dying.reply.text.endswith(texts.checks[Kind.DYING])
+
+
 async def test_whoever_takes_a_fear_for_the_truth_is_not_told_an_illness(tmp_path: Path) -> None:
     """The words for helpers may name an illness; beside a belief that is part of one they are left out, the steps stay."""
     heard = {"level": "urgent", "kind": "fear", "entry": "fit", "delusional_framing": True}
@@ -105,7 +114,7 @@ async def test_steps_for_helpers_are_not_shown_to_the_person_in_danger(tmp_path:
 
 
 async def test_a_relative_reads_whose_words_they_pass_on(tmp_path: Path) -> None:
-    """What the person in danger would say, "I take …", is told to somebody else as that person's words."""
+    """What the person in danger would do and say, "I take …", is told to somebody else as theirs; what anybody does, is not."""
     heard = {"level": "urgent", "kind": "medical", "entry": "fit"}
     plain = await said(engine_that_hears(tmp_path / "one", **heard, another=True))
     assert "Say: “Somebody with psychosis has a fit.”" in plain.reply.text
@@ -113,6 +122,8 @@ async def test_a_relative_reads_whose_words_they_pass_on(tmp_path: Path) -> None
     of_another = await said(engine_that_hears(tmp_path / "two", table, **heard, another=True))
     told = "What to tell them, as the person themselves would say it: “Somebody with psychosis has a fit.”"
     assert told in of_another.reply.text.split("\n") and "Say:" not in of_another.reply.text
+    lead = "What matters now, for the person you are worried about:"
+    assert [lead in one.reply.text for one in (plain, of_another)] == [False, True]
 
 
 @pytest.mark.parametrize("language", sorted(BARE))
