@@ -144,6 +144,7 @@ if TYPE_CHECKING:
     from engine.reflection.protocol import Reflections
     from engine.retrieval.embedding import EmbeddedSources, Embedder
     from engine.retrieval.protocol import Hit, Retriever
+    from engine.retrieval.section_weights import WEIGHTS as SECTION_WEIGHTS
     from engine.retrieval.sections import EVIDENCE as SECTION_EVIDENCE
     from engine.retrieval.sections import READ as SECTION_READINGS
     from engine.retrieval.sections import SectionHit, SectionSearch, SectionsFound
@@ -264,6 +265,7 @@ __all__ = [
     "ROLE_AND_TONE",
     "SECTION_EVIDENCE",
     "SECTION_READINGS",
+    "SECTION_WEIGHTS",
     "SERVICE",
     "SOURCE_FIDELITY",
     "STOP_WORDS",

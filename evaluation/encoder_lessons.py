@@ -53,7 +53,6 @@ from evaluation.section_fusion import (
     in_other_languages,
     kept_out,
     natural,
-    other_subjects,
 )
 from evaluation.service_fit import FITTED_BY
 from evaluation.urgency import read_messages as read_urgency
@@ -87,7 +86,7 @@ UNKNOWN = (math.nan,) * len(KIND_HEADS)
 OF_NONE = tuple(0.0 if name in {"social", "service"} else math.nan for name in KIND_HEADS)
 """What is known of a line of a section: it is neither of the service nor a greeting."""
 RETOLD = 0.12
-NATURAL, OF_SERVICE, OFF_TOPIC = 0.3, 0.1, 0.05
+NATURAL, OF_SERVICE, OFF_TOPIC = 0.3, 0.1, 0.1
 """The shares of natural messages, of questions about the service and of other subjects; the rest are lines of sections."""
 
 
@@ -148,12 +147,11 @@ class Curriculum:
         search = base()
         searches = {language: in_language(search, language) for language in search.knowledge.languages}
         sections = len(search.sections)
-        for language, edition in searches.items():
+        for edition in searches.values():
             made.lines += [
                 Belonging(one.text, (), (one.label,), OF_NONE) for one in edition.texts() if one.text not in gone
             ]
-            away = [*edition.elsewhere, *other_subjects(language)[1]]
-            made.away += [Belonging(line, (), (sections,), OF_NONE) for line in away]
+            made.away += [Belonging(line, (), (sections,), OF_NONE) for line in edition.elsewhere]
         asked = [*natural(search), *kept_out(search), *in_other_languages(searches, "fitted")]
         made.natural = [
             Belonging(one.text, one.earlier[-1:], tuple(sorted(one.right)))

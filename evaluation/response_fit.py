@@ -18,7 +18,7 @@ THRESHOLDS, KEPT_BACK = DATA / "responses_for_thresholds", DATA / "responses_kep
 WEIGHTS = ROOT / "config" / "urgency" / "response"
 LABELS = {"danger": {"affirms", "danger"}, "calm": {"denies", "goes_on"}, "denies": {"denies"}}
 """The labels that each head is to know."""
-WRONGLY = {"danger": 0.03, "calm": 0.015, "denies": 0.02}
+WRONGLY = {"danger": 0.02, "calm": 0.015, "denies": 0.02}
 """The share of all other rows, by authors whom neither encoder nor heads have seen, that may be taken for one: sets the
 thresholds. Who is in danger must not be taken to be calm."""
 PENALTY = 1e-5

@@ -21,7 +21,7 @@ from scipy.optimize import minimize
 
 from engine import SECTION_EVIDENCE as EVIDENCE
 from engine import SECTION_READINGS as READ
-from engine import KnowledgeBase, SectionSearch, TextEncoder, about_another, load_elsewhere
+from engine import SECTION_WEIGHTS, KnowledgeBase, SectionSearch, TextEncoder, about_another, load_elsewhere
 from engine import section_confidence as confidence_of
 from evaluation.natural_messages import DATA, ON_SECTIONS, conversations, read_messages
 from evaluation.section_figures import reliability
@@ -30,13 +30,8 @@ ROOT = Path(__file__).parents[1]
 WEIGHTS = ROOT / "engine" / "retrieval" / "section_weights.py"
 FOLDS = 5
 CONFIDENCE = ("share", *READ)
-AWAY = ("away_nearest", "away_kin", "away_pieces", "away_meant", "here")
 SCALE = 10.0
 """Likenesses are small numbers; the penalty on weights must not see that."""
-OFF_TOPIC = 0.1
-"""The share of messages about other subjects among all, as we expect it."""
-KEPT = 8
-"""Of the lines about other subjects, so many stand for one that is left out of the index and learnt from as a message."""
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 
 
@@ -56,14 +51,14 @@ class AskedMessage:
 def base(encoder: TextEncoder | None = None) -> SectionSearch:
     """The search over the sections of the first knowledge base."""
     knowledge = KnowledgeBase.load(ROOT / "knowledge_base" / "schizophrenia")
-    away, _ = other_subjects("en")
-    return SectionSearch(knowledge=knowledge, questions=knowledge.lay_questions, encoder=encoder, elsewhere=away)
+    return SectionSearch(
+        knowledge=knowledge, questions=knowledge.lay_questions, encoder=encoder, elsewhere=other_subjects("en")
+    )
 
 
-def other_subjects(language: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The lines about other subjects that an index may hold here, and those that are learnt from as messages."""
-    lines = load_elsewhere(ROOT / "config" / "elsewhere").get(language, ())
-    return tuple(one for at, one in enumerate(lines) if at % KEPT), lines[::KEPT]
+def other_subjects(language: str) -> Sequence[str]:
+    """The lines about other subjects in a language."""
+    return load_elsewhere(ROOT / "config" / "elsewhere").get(language, ())
 
 
 def natural(search: SectionSearch) -> Iterator[AskedMessage]:
@@ -172,26 +167,6 @@ def _confidence(rows: Floats, scores: Floats) -> Floats:
     return np.array(found)
 
 
-def scope(
-    searches: Mapping[str, SectionSearch], inside: Sequence[AskedMessage], outside: Sequence[AskedMessage]
-) -> dict[str, float]:
-    """Fit how likely a message is about what is here at all, and print it cross-validated by message; the weights by name."""
-    told = [*inside, *outside]
-    away = [searches[one.lang].away(one.text) for one in told]
-    values, here = np.array([[one[name] for name in AWAY] for one in away]) * SCALE, np.arange(len(told)) < len(inside)
-    costs = np.where(here, (1 - OFF_TOPIC) / len(inside), OFF_TOPIC / len(outside)) * len(told)
-    folds, chances = np.arange(len(told)) % FOLDS, np.zeros(len(told))
-    for fold in range(FOLDS):
-        model = logistic(values[folds != fold], here[folds != fold], costs[folds != fold])
-        chances[folds == fold] = 1 / (1 + np.exp(-(model[0] + values[folds == fold] @ model[1:])))
-    model = logistic(values, here, costs) * np.array([1.0, *[SCALE] * len(AWAY)])
-    for least in (0.5, 0.7, 0.8, 0.85, 0.9):
-        print(
-            f"  in scope from {least}: {(chances[here] >= least).mean():.3f}, others {(chances[~here] >= least).mean():.3f}"
-        )
-    return {one: round(float(value), 2) for one, value in zip(("base", *AWAY), model, strict=True)}
-
-
 @dataclass(frozen=True, kw_only=True)
 class Sample:
     """Messages with their evidence (message, section, kind) and what each is to weigh."""
@@ -272,17 +247,10 @@ def in_other_languages(searches: Mapping[str, SectionSearch], part: str) -> Iter
             yield AskedMessage(row["question"], (), right, right, row["id"], lang=row["lang"])
 
 
-def off_topic(language: str) -> Iterator[AskedMessage]:
-    """Lines about other subjects as messages that nothing answers."""
-    nothing: frozenset[int] = frozenset()
-    for at, line in enumerate(other_subjects(language)[1]):
-        yield AskedMessage(line, (), nothing, nothing, f"{language} {at}", lang=language)
-
-
 def in_language(search: SectionSearch, language: str) -> SectionSearch:
     """The same sections in another language."""
-    edition, (away, _) = search.knowledge.edition(language), other_subjects(language)
-    return replace(search, knowledge=edition, questions=edition.lay_questions, elsewhere=away)
+    edition = search.knowledge.edition(language)
+    return replace(search, knowledge=edition, questions=edition.lay_questions, elsewhere=other_subjects(language))
 
 
 def fold_of(author: str) -> int:
@@ -317,13 +285,14 @@ def sample_of(searches: Mapping[str, SectionSearch], messages: Sequence[AskedMes
     return Sample(messages=list(messages), rows=rows)
 
 
-def written(weights: Mapping[str, Mapping[str, float]]) -> str:
-    """The module of the weights, the constant anew."""
+def write(weights: Mapping[str, Mapping[str, float]]) -> None:
+    """Write the module of the weights anew; models that are not among `weights` stay as they are."""
     text = WEIGHTS.read_text(encoding="utf-8")
     rows = ["WEIGHTS = SectionWeights("]
     for model in ("better", "right", "near", "scope"):
-        rows += [f"    {model}={{", *(f'        "{one}": {value},' for one, value in weights[model].items()), "    },"]
-    return text[: text.index("WEIGHTS = ")] + "\n".join([*rows, ")"]) + "\n"
+        told = weights.get(model, getattr(SECTION_WEIGHTS, model))
+        rows += [f"    {model}={{", *(f'        "{one}": {value},' for one, value in told.items()), "    },"]
+    WEIGHTS.write_text(text[: text.index("WEIGHTS = ")] + "\n".join([*rows, ")"]) + "\n", encoding="utf-8")
 
 
 def main() -> None:
@@ -337,9 +306,7 @@ def main() -> None:
     searches = {one: in_language(search, one) for one in search.knowledge.languages}
     messages = [one for one in natural(search) if one.asks and one.author in authors]
     weights = report(sample_of(searches, messages))
-    inside = [one for one in messages if one.right]
-    weights["scope"] = scope(searches, inside, [one for language in searches for one in off_topic(language)])
-    WEIGHTS.write_text(written(weights), encoding="utf-8")
+    write(weights)
 
 
 if __name__ == "__main__":

@@ -331,12 +331,14 @@ class Service:
         self, text: str, earlier: Sequence[Message], language: str, rival: Callable[[str], Likeness]
     ) -> tuple[str, float]:
         best, second = self.here(language).read(text)[:2]
+        if best.subject == OTHER or best.words < LEAST_LIKE:
+            return best.subject, 0.0  # as most messages; of what kind they are need not be known
         kind = self._kind(best.subject, text, earlier)
         if best.subject in OF_ITSELF and earlier:
             # Who asks this changes the subject, and may do so twice: what was said before speaks against neither.
             kind = max(kind, self._kind(best.subject, text, ()))
-        if best.subject == OTHER or best.words < LEAST_LIKE or kind < LEAST_KIND:
-            return best.subject, 0.0  # as most messages; what else they are like need not be known
+        if kind < LEAST_KIND:
+            return best.subject, 0.0  # nor what else they are like
         evidence = _evidence(text, best, second, rival(text), kind)
         total = WEIGHTS["base"] + sum(WEIGHTS[name] * value for name, value in evidence.items())
         return best.subject, float(1 / (1 + np.exp(-total)))

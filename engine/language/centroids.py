@@ -7,13 +7,13 @@ fitted, so that a text more is learnt by adding it.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
 
 import numpy as np
+from numpy.typing import NDArray
 
 from engine.language.encoder import TextEncoder
 from engine.language.text import stem, words
@@ -59,30 +59,45 @@ def pieces(word: str) -> list[str]:
 class Terms:
     """Terms by number, and how telling each is.
 
-    `places`: the numbers of single terms. `pairs`: neighbours, as the first's number times that of single terms and the
-    second's; sorted, and numbered on from the single ones.
+    `hashes`: of the single terms, ascending, and `places`, the number of each: texts would take ten times the room.
+    `pairs`: neighbours, as the first's number times that of single terms and the second's; sorted, and numbered on from the
+    single ones.
     """
 
-    places: dict[str, int] = field(repr=False)
+    hashes: Numbers = field(repr=False)
+    places: Numbers = field(repr=False)
     pairs: Numbers = field(repr=False)
     rarity: Floats = field(repr=False)
+
+    @classmethod
+    def of(cls, numbers: Mapping[str, int], pairs: Numbers, rarity: Floats) -> Terms:
+        """Single terms by their numbers, which are 0 and on in their order."""
+        hashes = np.fromiter(map(hash, numbers), dtype=np.int64, count=len(numbers))
+        order = np.argsort(hashes)
+        return cls(hashes=hashes[order], places=order.astype(np.int32), pairs=pairs, rarity=rarity)
 
     @cached_property
     def strange(self) -> float:
         """What an unknown term adds to the square of a text's length: as much as the rarest known one."""
         return float(self.rarity.max(initial=1.0)) ** 2
 
-    def paired(self, said: Sequence[str]) -> list[int]:
-        """The numbers of the pairs that are known, in order."""
+    def numbers(self, said: Sequence[str]) -> Numbers:
+        """The number of each term, -1 for one that is not known."""
+        if not len(self.hashes):
+            return np.full(len(said), -1, dtype=np.int64)
+        asked = np.fromiter(map(hash, said), dtype=np.int64, count=len(said))
+        at = np.searchsorted(self.hashes, asked).clip(max=len(self.hashes) - 1)
+        return np.where(self.hashes[at] == asked, self.places[at], -1).astype(np.int64)
+
+    def paired(self, numbers: Numbers) -> Numbers:
+        """The numbers of the pairs of neighbours that are known, in order; `numbers`: those of single terms."""
         if not len(self.pairs):
-            return []
-        numbers = np.array([self.places.get(one, -1) for one in said], dtype=np.int64)
+            return self.pairs
         near = (numbers[:-1] >= 0) & (numbers[1:] >= 0)
-        asked = (numbers[:-1] * len(self.places) + numbers[1:])[near]
+        asked = (numbers[:-1] * len(self.hashes) + numbers[1:])[near]
         at = np.searchsorted(self.pairs, asked)
-        known = self.pairs.take(at, mode="clip") == asked
-        found: list[int] = (len(self.places) + at[known]).tolist()
-        return found
+        known: Numbers = len(self.hashes) + at[self.pairs.take(at, mode="clip") == asked]
+        return known
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,7 +125,7 @@ class CountedTerms:
         rarity = np.log((1 + count) / (1 + np.bincount(column, minlength=max(1, known + len(pairs))))) + 1
         values = (1 + np.log(counts)) * rarity[column]
         norms = np.sqrt(np.bincount(row, weights=values**2, minlength=count))
-        terms = Terms(places=places, pairs=pairs, rarity=rarity.astype(np.float32))
+        terms = Terms.of(places, pairs, rarity.astype(np.float32))
         return cls(terms=terms, column=column, row=row, values=values / norms[row])
 
 
@@ -125,7 +140,7 @@ class TermCentroids:
     terms: Terms
     starts: Numbers = field(repr=False)
     labels: Numbers = field(repr=False)
-    values: Floats = field(repr=False)
+    values: NDArray[np.float16] = field(repr=False)
 
     @classmethod
     def build(cls, counted: CountedTerms, owners: Numbers, weights: Floats, size: int) -> TermCentroids:
@@ -143,7 +158,7 @@ class TermCentroids:
             terms=counted.terms,
             starts=np.searchsorted(column, np.arange(len(counted.terms.rarity) + 1)).astype(np.int32),
             labels=label.astype(np.int16 if size < 1 << 15 else np.int32),
-            values=(sums / np.maximum(lengths[label], 1e-9)).astype(np.float32),
+            values=(sums / np.maximum(lengths[label], 1e-9)).astype(np.float16),  # half the room, and as good
         )
 
     def likeness(self, said: Sequence[str], strange: float) -> Floats:
@@ -151,26 +166,26 @@ class TermCentroids:
 
         `strange`: how much of an unknown term counts as unknown, from 0 to 1; nothing of an unknown pair does.
         """
-        found, norm, terms = np.zeros(self.size, dtype=np.float32), 0.0, self.terms
-        for place, count in Counter((*(terms.places.get(one, one) for one in said), *terms.paired(said))).items():
-            if isinstance(place, str):
-                norm += terms.strange * strange
-                continue
+        found, terms = np.zeros(self.size, dtype=np.float32), self.terms
+        numbers = terms.numbers(said)
+        unknown = len({one for one, place in zip(said, numbers, strict=True) if place < 0})
+        norm = unknown * terms.strange * strange
+        known = np.concatenate((numbers[numbers >= 0], terms.paired(numbers)))
+        for place, count in zip(*np.unique(known, return_counts=True), strict=True):
             weight = (1 + np.log(count)) * float(terms.rarity[place])
             norm += weight * weight
             start, end = self.starts[place], self.starts[place + 1]
-            found[self.labels[start:end]] += weight * self.values[start:end]
+            found[self.labels[start:end]] += weight * self.values[start:end].astype(np.float32)
         return np.asarray(found / max(norm, 1e-9) ** 0.5, dtype=np.float32)
 
     def covered(self, said: Iterable[str]) -> Floats:
         """How much of what terms tell each label's texts have at all, from 0 to 1: one telling word that is missing says
         more than many common ones that are there."""
         found, whole = np.zeros(self.size, dtype=np.float32), 0.0
-        for term in dict.fromkeys(said):
-            place = self.terms.places.get(term)
-            telling = self.terms.strange**0.5 if place is None else float(self.terms.rarity[place])
+        for place in self.terms.numbers(list(dict.fromkeys(said))):
+            telling = self.terms.strange**0.5 if place < 0 else float(self.terms.rarity[place])
             whole += telling
-            if place is not None:
+            if place >= 0:
                 found[self.labels[self.starts[place] : self.starts[place + 1]]] += telling
         return np.asarray(found / max(whole, 1e-9), dtype=np.float32)
 

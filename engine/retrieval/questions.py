@@ -13,6 +13,10 @@ from itertools import islice
 from engine.language.text import STOP_WORDS, fold, sentences, words
 
 MOST_PARTS = 6
+LONG_STORY = 60
+"""Words of a message from which on what is asked in it is taken to stand at its end."""
+CLOSING = 12
+"""So many words of whole sentences are its end; where the last one is longer, that one."""
 _MOST_BORDERS = 16
 """At each the whole rest is looked at; somebody may send a thousand."""
 
@@ -104,6 +108,17 @@ def split(message: str, subjects: Subjects = count_content) -> tuple[QuestionPar
     if len(parts) > 1 and not subjects(parts[0].text):  # "hi there", "one question"
         parts = parts[1:]
     return tuple(parts[:MOST_PARTS])
+
+
+def told_and_asked(message: str) -> tuple[str, str]:
+    """A long story, and what is asked at its end; where a message is shorter, nothing and the message."""
+    if len(message.split()) <= LONG_STORY:
+        return "", message
+    told, asked, count = list(sentences(message)), list[str](), 0
+    while told and (not asked or count + len(told[-1].split()) <= CLOSING):
+        asked.insert(0, told.pop())
+        count += len(asked[0].split())
+    return " ".join(told), " ".join(asked)
 
 
 def _pieces(sentence: str, subjects: Subjects) -> list[tuple[str, bool]]:

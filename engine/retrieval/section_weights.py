@@ -57,11 +57,11 @@ WEIGHTS = SectionWeights(
         "meant": 0.36,
     },
     scope={
-        "base": -1.79,
-        "away_nearest": -15.21,
-        "away_kin": -11.63,
-        "away_pieces": 2.89,
-        "away_meant": -7.35,
-        "here": 0.96,
+        "base": 1.86,
+        "away_nearest": -16.55,
+        "away_kin": -2.12,
+        "away_pieces": 3.37,
+        "away_meant": -15.73,
+        "here": -1.64,
     },
 )

@@ -1,10 +1,11 @@
 """The section that answers a message: found through what people would type for it, with how sure that is.
 
 Each section is the centroid of its lay questions, its heading and its text, and the single ones of them that are nearest. A
-message is read by itself and together with the one before it ("and with alcohol"); what those before were about speaks for
-going on with it; whom it is about counts: a relative is shown what is written for relatives. One logistic model puts this
-together and two more say how likely the first is right, and one of the first four, which counts, too, how like the message is to
-lines about other subjects; all three are fitted by `python -m evaluation.section_fusion` on natural messages of other people.
+message is read by itself and together with the one before it ("and with alcohol"), and what a long story asks at its end with the
+story before it; what those before were about speaks for going on with it; whom it is about counts: a relative is shown what is
+written for relatives. One logistic model puts this together and two more say how likely the first is right, and one of the first
+four, which counts, too, how like the message is to lines about other subjects; all three are fitted by
+`python -m evaluation.section_fusion` on natural messages of other people.
 """
 
 from __future__ import annotations
@@ -28,25 +29,29 @@ from engine.language.vectors import Floats, Numbers, numbered
 from engine.memo import once_a_turn
 from engine.memory import hand_back
 from engine.retrieval.protocol import Hit, Retriever
-from engine.retrieval.questions import content_words, split
+from engine.retrieval.questions import content_words, split, told_and_asked
 from engine.retrieval.section_weights import WEIGHTS
 
 OFFERED = 4
 """So many sections are offered at most."""
+FOR_SOURCES = 64
+"""So many sections speak for their sources; the others say next to nothing."""
 NEAR_A_SOURCE = 0.3
 """Below this chance that one of the first four sections answers, no source is found."""
-IN_SCOPE = 0.92
-"""What is less likely about anything here is about something else; of natural questions that a section answers 0.97 are
-above, of 64 about other subjects 0.03."""
-PLAIN = 0.9
+IN_SCOPE = 0.8
+"""What is less likely about anything here is about something else; of messages that ask about something here 0.95 are above, of
+450 about something else, most of them near ones, 0.28."""
+PLAIN = 0.95
 """From this chance on that a section answers, a message is about something here however unlike it sounds: what has been told of
 only since the encoder learnt is strange to it."""
-NOT_AWAY = 0.02
+NOT_AWAY = 0.1
 """What is less likely about anything here than this is about something else, whatever was said before it."""
+FOLLOW_UP = 8
+"""So many words of a message may lean on the one before it for what they are about."""
 LEAST_SHARE = 0.001
 """A source with less of what speaks for all does not fit."""
 LONGEST = 2000
-"""Characters of a message that are searched."""
+"""Characters of a message that are searched, its last ones."""
 THREAD = 3
 """So many earlier messages say what the conversation is about."""
 TEXT_WEIGHT = 2.0
@@ -72,6 +77,7 @@ class SectionsFound:
     """Sections, best first. `right`: how likely the first one answers; `near`: that one of the first four does; both where
     the message is about anything here, which is as likely as `scope`.
 
+    `leaning`: how likely that is where it is read with what was said before it, for what is short or ends a long story.
     `like`: how like the first one is by words. `together`: the message before was needed to find them.
     """
 
@@ -79,13 +85,15 @@ class SectionsFound:
     right: float = 0.0
     near: float = 0.0
     scope: float = 0.0
+    leaning: float = 0.0
     like: float = 0.0
     together: bool = False
 
     @property
     def here(self) -> bool:
-        """Whether the message is about anything here: it is like that, or a section plainly answers it."""
-        return self.scope >= IN_SCOPE or (self.near >= PLAIN and not self.elsewhere)
+        """Whether the message is about anything here: it is like that, by itself or with what it leans on, or a section plainly
+        answers it."""
+        return self.scope >= IN_SCOPE or ((self.near >= PLAIN or self.leaning >= IN_SCOPE) and not self.elsewhere)
 
     @property
     def elsewhere(self) -> bool:
@@ -153,9 +161,14 @@ class SectionSearch(Retriever):
     def find(
         self, message: str, *, earlier: Sequence[str] = (), another: bool = False, most: int = OFFERED
     ) -> SectionsFound:
-        """The best sections for a message. `earlier`: the person's messages before it; `another`: it is about somebody else."""
-        read = self._read(message)
-        rows = self._rows(message, read, earlier, another=another)
+        """The best sections for a message. `earlier`: the person's messages before it; `another`: it is about somebody else.
+
+        Of a long story what is asked at its end is searched, with the story as what was said before it.
+        """
+        told, asked = told_and_asked(message[-LONGEST:])
+        earlier = (*earlier, told) if told else earlier
+        read = self._read(asked)
+        rows = self._rows(asked, read, earlier, another=another)
         if not rows[:, : 2 * len(READ)].any():
             return SectionsFound()
         shares = self._shares(rows)
@@ -170,6 +183,7 @@ class SectionSearch(Retriever):
             right=_chance(WEIGHTS.right, confidence),
             near=_chance(WEIGHTS.near, confidence),
             scope=self._scope(read),
+            leaning=self._scope(self._read(asked, earlier[-1][:LONGEST])) if earlier and _leans(asked, told) else 0.0,
             like=max(first["words"], first["words_before"]),
             together=bool(earlier) and first["words_before"] + first["kin_before"] > first["words"] + first["kin"],
         )
@@ -177,7 +191,7 @@ class SectionSearch(Retriever):
     def search(self, question: str, top: int = 3) -> tuple[Hit, ...]:
         """At most `top` sources, best first; empty when nothing is near. Where several things are asked, each is looked for by
         itself, and the best source of each comes first."""
-        parts = [f"{one.context} {one.text}".strip() for one in split(question[:LONGEST])]
+        parts = [f"{one.context} {one.text}".strip() for one in split(told_and_asked(question[-LONGEST:])[1])]
         whole = self._sources_of(question)
         if len(parts) < 2:
             return whole[: max(0, top)]
@@ -193,7 +207,7 @@ class SectionSearch(Retriever):
     def _sources_of(self, question: str) -> tuple[Hit, ...]:
         if not content_words(question):
             return ()
-        found = self.find(question, most=len(self.sections))
+        found = self.find(question, most=FOR_SOURCES)
         if found.near < NEAR_A_SOURCE or not found.here:
             return ()
         shares: dict[str, float] = {}
@@ -240,7 +254,8 @@ class SectionSearch(Retriever):
 
     def rows(self, message: str, *, earlier: Sequence[str] = (), another: bool = False) -> Floats:
         """The evidence for every section, a row each, in the order of `EVIDENCE`."""
-        return self._rows(message, self._read(message), earlier, another=another)
+        told, asked = told_and_asked(message[-LONGEST:])
+        return self._rows(asked, self._read(asked), (*earlier, told) if told else earlier, another=another)
 
     def _rows(self, message: str, read: Mapping[str, Floats], earlier: Sequence[str], *, another: bool) -> Floats:
         earlier, size = earlier[-THREAD:], len(self.sections)
@@ -299,6 +314,11 @@ def evidence_of_fit(rows: Floats, shares: Floats, best: int) -> Mapping[str, flo
         "share": float(shares[best]),
         **{name: max(row[name], row[f"{name}_before"]) for name in READ},
     }
+
+
+def _leans(asked: str, told: str) -> bool:
+    """Whether a message says what it is about only with what was said before it: "what helps then", the end of a long story."""
+    return bool(told) or len(asked.split()) <= FOLLOW_UP
 
 
 def _chance(weights: Mapping[str, float], evidence: Mapping[str, float]) -> float:

@@ -849,6 +849,8 @@ def _help_below(due: Help, urgency: Urgency, referral: Referral, *, said_safe: b
     if due is not Help.QUESTION:
         return ()
     # What a judge is not sure of in a body is sleep or sights more often than something taken, which it is surer of: to ask
-    # whether somebody took too much would be a stray question.
-    simple = urgency.faint or (urgency.decided and urgency.kind is Kind.MEDICAL)
+    # whether somebody took too much would be a stray question. So would it be to ask a child about their own life who tells
+    # of a parent.
+    stray = urgency.kind is Kind.MEDICAL or (urgency.another and urgency.kind is Kind.UNCLEAR)
+    simple = urgency.faint or (urgency.decided and stray)
     return (referral.check(urgency.kind, faint=simple),)

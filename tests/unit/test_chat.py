@@ -39,7 +39,7 @@ def cited(shown: Outgoing) -> tuple[str, ...]:
     return () if shown.turn is None else shown.turn.reply.citations
 
 
-SUSPICIOUS = "i have put everything in order"
+SUSPICIOUS = "nobody will have to look after me much longer"
 SURE = "i have put everything in order and written to everybody, now i am calm and it is over tonight"
 """What the classifier shipped here takes for danger, and no phrase of the floor is."""
 
@@ -173,7 +173,7 @@ async def test_the_check_question_and_its_buttons_are_in_the_chats_language(
         ("yes", Help.REFERRAL, "112"),
         ("Ja!", Help.REFERRAL, "112"),
         ("yes I have them all here", Help.REFERRAL, "112"),
-        ("no, but I already took the tablets", Help.REFERRAL, "112"),
+        ("no, but i took all of them an hour ago", Help.REFERRAL, "112"),
         ("No thanks, I have made up my mind", Help.REFERRAL, "112"),
         ("No.", Help.LINE, "The contacts stay here"),
         ("nein danke", Help.LINE, "Die Kontakte bleiben"),
@@ -212,7 +212,7 @@ async def test_a_no_to_whether_somebody_is_safe_is_no_way_out(tmp_path: Path) ->
 async def test_the_check_question_is_the_only_thing_that_is_asked(tmp_path: Path) -> None:
     """No offer of a next part stands beside it that a "no" could be meant for."""
     chat = chat_over(tmp_path)
-    shown, _ = await last(chat, begun(chat), f"I cannot sleep. {SUSPICIOUS}")
+    shown, _ = await last(chat, begun(chat), "I cannot sleep. i have put everything in order")
     assert shown.turn is not None and shown.turn.help is Help.QUESTION
     assert shown.text.count("?") == 1
 

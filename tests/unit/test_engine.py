@@ -494,10 +494,10 @@ async def test_who_may_tell_of_a_belief_gets_kind_words_and_no_list_of_illnesses
     and a plain question, as ever."""
     engine = shipped_engine()
     belief = engine.assistants[engine.default].texts.belief
-    told = "my left hand is run from another town, it is polite about it"
+    told = "the weather forecast changes when i look at it"
     urgency = engine.assess_now(engine.start(), told)
     assert urgency.belief_likely and not urgency.delusional_framing
     first = await engine.respond(engine.start(), told)
     assert first.reply.text.startswith(belief) and not first.offers
-    for other in ("my brother believes that his left hand is run from another town", "what are delusions"):
+    for other in ("my brother believes that the weather forecast changes when he looks at it", "what are delusions"):
         assert belief not in (await engine.respond(engine.start(), other)).reply.text

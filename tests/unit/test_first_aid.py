@@ -96,6 +96,16 @@ async def test_where_a_judge_is_not_sure_of_a_body_it_is_not_asked_what_was_take
     assert body.reply.text.endswith(texts.check_faint) and dying.reply.text.endswith(texts.checks[Kind.DYING])
 
 
+async def test_whoever_tells_of_another_is_not_asked_about_their_own_life(tmp_path: Path) -> None:
+    """Where a judge is not sure what danger there is to somebody else, it asks simply whether somebody is in danger."""
+    texts = REFERRALS.choose(None, "en").texts
+    asked = "My mum talks to nobody at night"
+    about = await said(engine_that_hears(tmp_path / "one", level="concern", kind="unclear", another=True), asked)
+    own = await said(engine_that_hears(tmp_path / "two", level="concern", kind="unclear"), asked)
+    assert about.help is own.help is Help.QUESTION
+    assert about.reply.text.endswith(texts.check_faint) and own.reply.text.endswith(texts.checks[Kind.UNCLEAR])
+
+
 async def test_whoever_takes_a_fear_for_the_truth_is_not_told_an_illness(tmp_path: Path) -> None:
     """The words for helpers may name an illness; beside a belief that is part of one they are left out, the steps stay."""
     heard = {"level": "urgent", "kind": "fear", "entry": "fit", "delusional_framing": True}

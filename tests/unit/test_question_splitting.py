@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.retrieval.questions import MOST_PARTS, split
+from engine.retrieval.questions import LONG_STORY, MOST_PARTS, split, told_and_asked
 
 
 def texts(message: str) -> list[str]:
@@ -80,3 +80,21 @@ def test_any_text_splits(text: str) -> None:
     parts = split(text)
     assert len(parts) <= MOST_PARTS
     assert all(part.text.strip() for part in parts)
+
+
+@given(st.text(max_size=600))
+def test_what_is_told_and_what_is_asked_are_the_whole_message(message: str) -> None:
+    """Of a long story the last sentences are what is asked, and nothing of it is lost; a shorter message is asked whole."""
+    told, asked = told_and_asked(message)
+    if len(message.split()) <= LONG_STORY:
+        assert (told, asked) == ("", message)
+    assert "".join(f"{told} {asked}".split()) == "".join(message.split())
+
+
+def test_a_long_story_ends_in_what_is_asked() -> None:
+    """The question at the end of a long story is read by itself, with the story before it."""
+    story = "He was a quiet boy who liked sums and the sea. " * 8
+    assert told_and_asked(f"{story}Then he came home. Can he learn a trade later?") == (
+        f"{story}".strip(),
+        "Then he came home. Can he learn a trade later?",
+    )

@@ -215,6 +215,12 @@ def test_very_long_text(search: SectionSearch) -> None:
     assert found(search, "my medication has side effects. " * 5000)[0] == "medication"
 
 
+def test_a_long_story_finds_what_is_asked_at_its_end(search: SectionSearch) -> None:
+    """What a long story asks last is found, whatever the story is about."""
+    story = "My brother used to take his tablets with breakfast and complained about the side effects. " * 6
+    assert found(search, f"{story} Is it in the genes?")[0] == "causes"
+
+
 def test_scores_are_comparable_between_sizes() -> None:
     """The same question scores much the same in three sources and in a thousand."""
     three = base(*list(MADE.sources.values())[:3])
