@@ -15,7 +15,7 @@ import numpy as np
 
 from engine import TextEncoder
 from evaluation.natural_messages import DATA
-from evaluation.section_fusion import FOLDS, ROOT, SCALE, base, in_language, logistic, write
+from evaluation.section_fusion import FOLDS, ROOT, SCALE, base, in_language, logistic, stated_chances, write
 
 AWAY = ("away_nearest", "away_kin", "away_pieces", "away_meant", "here")
 OFF_TOPIC = 0.1
@@ -49,10 +49,7 @@ def main() -> None:
         np.array([one.here for one in told]),
     )
     costs = np.where(here, (1 - OFF_TOPIC) / here.sum(), OFF_TOPIC / (~here).sum()) * len(told)
-    folds, chances = np.arange(len(told)) % FOLDS, np.zeros(len(told))
-    for fold in range(FOLDS):
-        model = logistic(values[folds != fold], here[folds != fold], costs[folds != fold])
-        chances[folds == fold] = 1 / (1 + np.exp(-(model[0] + values[folds == fold] @ model[1:])))
+    chances = stated_chances(values, here, np.arange(len(told)) % FOLDS, costs)
     for least in LEAST:
         kept, wrongly = (chances[here] >= least).mean(), (chances[~here] >= least).mean()
         print(f"in scope from {least}: {kept:.3f} of {here.sum()}, others {wrongly:.3f} of {(~here).sum()}")

@@ -134,6 +134,18 @@ def logistic(values: Floats, wanted: NDArray[Any], costs: Floats | None = None) 
     return np.asarray(minimize(loss, np.zeros(filled.shape[1]), jac=True, method="L-BFGS-B").x)
 
 
+def stated_chances(
+    values: Floats, wanted: NDArray[Any], folds: NDArray[np.int64], costs: Floats | None = None
+) -> Floats:
+    """The chance of each row by a logistic regression over the rows of all other folds."""
+    chances = np.zeros(len(values))
+    for fold in sorted(set(folds.tolist())):
+        rest, here = folds != fold, folds == fold
+        model = logistic(values[rest], wanted[rest], None if costs is None else costs[rest])
+        chances[here] = 1 / (1 + np.exp(-(model[0] + values[here] @ model[1:])))
+    return chances
+
+
 def _indicator(messages: Sequence[AskedMessage], size: int) -> Floats:
     wanted = np.zeros((len(messages), size))
     for at, one in enumerate(messages):
@@ -204,11 +216,7 @@ def report(sample: Sample) -> dict[str, dict[str, float]]:
     some = np.array([bool(one.near & set(order[at, :4].tolist())) for at, one in enumerate(messages)])
     stated = {}
     for name, came in (("right", first), ("near", some)):
-        chances = np.zeros(len(messages))
-        for fold in sorted(set(folds.tolist())):
-            model = logistic(confidence[folds != fold], came[folds != fold])
-            chances[folds == fold] = 1 / (1 + np.exp(-(model[0] + confidence[folds == fold] @ model[1:])))
-        stated[name] = chances
+        stated[name] = stated_chances(confidence, came, folds)
     final = sample.weights()
     found = {"better": {name: round(float(value), 2) for name, value in zip(EVIDENCE, final, strict=True)}}
     for key, came in (("right", first), ("near", some)):

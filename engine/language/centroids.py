@@ -7,17 +7,19 @@ fitted, so that a text more is learnt by adding it.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
+from math import log
 
 import numpy as np
 from numpy.typing import NDArray
 
 from engine.language.encoder import TextEncoder
 from engine.language.text import stem, words
-from engine.language.vectors import Floats, Numbers, UnitRows, numbered, of_length_one
+from engine.language.vectors import Floats, Numbers, UnitRows, numbered, of_length_one, places_in
 
 LONGEST = 300
 """Words of a text that are read."""
@@ -59,7 +61,8 @@ def pieces(word: str) -> list[str]:
 class Terms:
     """Terms by number, and how telling each is.
 
-    `hashes`: of the single terms, ascending, and `places`, the number of each: texts would take ten times the room.
+    `hashes`: of the single terms, ascending, and `places`, the number of each, behind them -1 for what is none: texts would
+    take ten times the room.
     `pairs`: neighbours, as the first's number times that of single terms and the second's; sorted, and numbered on from the
     single ones.
     """
@@ -74,7 +77,7 @@ class Terms:
         """Single terms by their numbers, which are 0 and on in their order."""
         hashes = np.fromiter(map(hash, numbers), dtype=np.int64, count=len(numbers))
         order = np.argsort(hashes)
-        return cls(hashes=hashes[order], places=order.astype(np.int32), pairs=pairs, rarity=rarity)
+        return cls(hashes=hashes[order], places=np.append(order, -1).astype(np.int32), pairs=pairs, rarity=rarity)
 
     @cached_property
     def strange(self) -> float:
@@ -83,21 +86,15 @@ class Terms:
 
     def numbers(self, said: Sequence[str]) -> Numbers:
         """The number of each term, -1 for one that is not known."""
-        if not len(self.hashes):
-            return np.full(len(said), -1, dtype=np.int64)
         asked = np.fromiter(map(hash, said), dtype=np.int64, count=len(said))
-        at = np.searchsorted(self.hashes, asked).clip(max=len(self.hashes) - 1)
-        return np.where(self.hashes[at] == asked, self.places[at], -1).astype(np.int64)
+        return self.places[places_in(self.hashes, asked)].astype(np.int64)
 
     def paired(self, numbers: Numbers) -> Numbers:
         """The numbers of the pairs of neighbours that are known, in order; `numbers`: those of single terms."""
-        if not len(self.pairs):
-            return self.pairs
         near = (numbers[:-1] >= 0) & (numbers[1:] >= 0)
         asked = (numbers[:-1] * len(self.hashes) + numbers[1:])[near]
-        at = np.searchsorted(self.pairs, asked)
-        known: Numbers = len(self.hashes) + at[self.pairs.take(at, mode="clip") == asked]
-        return known
+        at = places_in(self.pairs, asked)
+        return np.asarray(len(self.hashes) + at[at >= 0])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -168,11 +165,10 @@ class TermCentroids:
         """
         found, terms = np.zeros(self.size, dtype=np.float32), self.terms
         numbers = terms.numbers(said)
-        unknown = len({one for one, place in zip(said, numbers, strict=True) if place < 0})
-        norm = unknown * terms.strange * strange
-        known = np.concatenate((numbers[numbers >= 0], terms.paired(numbers)))
-        for place, count in zip(*np.unique(known, return_counts=True), strict=True):
-            weight = (1 + np.log(count)) * float(terms.rarity[place])
+        single = numbers[numbers >= 0].tolist()
+        norm = (len(set(said)) - len(set(single))) * terms.strange * strange
+        for place, count in Counter((*single, *terms.paired(numbers).tolist())).items():
+            weight = (1 + log(count)) * float(terms.rarity[place])
             norm += weight * weight
             start, end = self.starts[place], self.starts[place + 1]
             found[self.labels[start:end]] += weight * self.values[start:end].astype(np.float32)
@@ -182,7 +178,7 @@ class TermCentroids:
         """How much of what terms tell each label's texts have at all, from 0 to 1: one telling word that is missing says
         more than many common ones that are there."""
         found, whole = np.zeros(self.size, dtype=np.float32), 0.0
-        for place in self.terms.numbers(list(dict.fromkeys(said))):
+        for place in self.terms.numbers(list(dict.fromkeys(said))).tolist():
             telling = self.terms.strange**0.5 if place < 0 else float(self.terms.rarity[place])
             whole += telling
             if place >= 0:

@@ -22,7 +22,7 @@ from sentencepiece import SentencePieceProcessor
 
 from engine.exceptions import ConfigurationError
 from engine.language.letters import legible
-from engine.language.vectors import Floats, UnitRows, in_whole_numbers, of_length_one
+from engine.language.vectors import Floats, UnitRows, in_whole_numbers, of_length_one, places_in
 from engine.memo import once_a_turn
 
 if TYPE_CHECKING:
@@ -191,8 +191,8 @@ class KnownLines:
         if not len(lines) or not len(self.keys):
             return found, list(range(len(lines)))
         keys = np.array([key_of(line) for line in lines], dtype=np.uint64)
-        at = np.searchsorted(self.keys, keys).clip(max=len(self.keys) - 1)
-        there = self.keys[at] == keys
+        at = places_in(self.keys, keys)
+        there = at >= 0
         found[there] = self._rows()[at[there]]
         return found, np.flatnonzero(~there).tolist()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,14 @@ def numbered(terms: Iterable[str]) -> tuple[dict[str, int], Numbers]:
     numbers.default_factory = numbers.__len__
     found = np.fromiter(map(numbers.__getitem__, terms), dtype=np.int64)
     return dict(numbers), found
+
+
+def places_in(ascending: NDArray[Any], asked: NDArray[Any]) -> Numbers:
+    """Where each number that is asked for stands among ascending ones; -1 where it does not."""
+    at = np.searchsorted(ascending, asked)
+    there = at < len(ascending)
+    there[there] = ascending[at[there]] == asked[there]
+    return np.where(there, at, -1)
 
 
 def of_length_one(rows: Floats) -> Floats:

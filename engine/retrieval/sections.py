@@ -4,8 +4,8 @@ Each section is the centroid of its lay questions, its heading and its text, and
 message is read by itself and together with the one before it ("and with alcohol"), and what a long story asks at its end with the
 story before it; what those before were about speaks for going on with it; whom it is about counts: a relative is shown what is
 written for relatives. One logistic model puts this together and two more say how likely the first is right, and one of the first
-four, which counts, too, how like the message is to lines about other subjects; all three are fitted by
-`python -m evaluation.section_fusion` on natural messages of other people.
+four; all three are fitted by `python -m evaluation.section_fusion` on natural messages of other people. How like a message is to
+lines about other subjects says whether it is about anything here (`python -m evaluation.scope_fit`).
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ FOR_SOURCES = 64
 NEAR_A_SOURCE = 0.3
 """Below this chance that one of the first four sections answers, no source is found."""
 IN_SCOPE = 0.8
-"""What is less likely about anything here is about something else; of messages that ask about something here 0.95 are above, of
-450 about something else, most of them near ones, 0.28."""
+"""What is less likely about anything here is about something else; of messages that ask about something here 0.94 are above, of
+450 about something else, most of them near ones, 0.20."""
 PLAIN = 0.95
 """From this chance on that a section answers, a message is about something here however unlike it sounds: what has been told of
 only since the encoder learnt is strange to it."""
@@ -165,8 +165,7 @@ class SectionSearch(Retriever):
 
         Of a long story what is asked at its end is searched, with the story as what was said before it.
         """
-        told, asked = told_and_asked(message[-LONGEST:])
-        earlier = (*earlier, told) if told else earlier
+        asked, earlier, leans = _asked_after(message, earlier)
         read = self._read(asked)
         rows = self._rows(asked, read, earlier, another=another)
         if not rows[:, : 2 * len(READ)].any():
@@ -183,7 +182,7 @@ class SectionSearch(Retriever):
             right=_chance(WEIGHTS.right, confidence),
             near=_chance(WEIGHTS.near, confidence),
             scope=self._scope(read),
-            leaning=self._scope(self._read(asked, earlier[-1][:LONGEST])) if earlier and _leans(asked, told) else 0.0,
+            leaning=self._scope(self._read(asked, earlier[-1][:LONGEST])) if leans else 0.0,
             like=max(first["words"], first["words_before"]),
             together=bool(earlier) and first["words_before"] + first["kin_before"] > first["words"] + first["kin"],
         )
@@ -254,8 +253,8 @@ class SectionSearch(Retriever):
 
     def rows(self, message: str, *, earlier: Sequence[str] = (), another: bool = False) -> Floats:
         """The evidence for every section, a row each, in the order of `EVIDENCE`."""
-        told, asked = told_and_asked(message[-LONGEST:])
-        return self._rows(asked, self._read(asked), (*earlier, told) if told else earlier, another=another)
+        asked, earlier, _ = _asked_after(message, earlier)
+        return self._rows(asked, self._read(asked), earlier, another=another)
 
     def _rows(self, message: str, read: Mapping[str, Floats], earlier: Sequence[str], *, another: bool) -> Floats:
         earlier, size = earlier[-THREAD:], len(self.sections)
@@ -316,9 +315,13 @@ def evidence_of_fit(rows: Floats, shares: Floats, best: int) -> Mapping[str, flo
     }
 
 
-def _leans(asked: str, told: str) -> bool:
-    """Whether a message says what it is about only with what was said before it: "what helps then", the end of a long story."""
-    return bool(told) or len(asked.split()) <= FOLLOW_UP
+def _asked_after(message: str, earlier: Sequence[str]) -> tuple[str, Sequence[str], bool]:
+    """What a message asks, what was said before that, a long story too, and whether it leans on it for what it is about: "what
+    helps then", the end of a story."""
+    told, asked = told_and_asked(message[-LONGEST:])
+    if told:
+        return asked, (*earlier, told), True
+    return asked, earlier, bool(earlier) and len(asked.split()) <= FOLLOW_UP
 
 
 def _chance(weights: Mapping[str, float], evidence: Mapping[str, float]) -> float:

@@ -191,6 +191,15 @@ async def test_typed_answers_to_the_check_question_work(
     assert shown.turn is not None and shown.turn.help is help_shown and words in shown.text
 
 
+@pytest.mark.parametrize("said", ["no, but I already took the tablets", "No thanks, I have made up my mind"])
+async def test_a_no_that_goes_on_to_tell_of_danger_gets_help(tmp_path: Path, said: str) -> None:
+    """After somebody has put everything in order a no is no way past the question where what follows it tells of danger."""
+    chat = chat_over(tmp_path)
+    _, state = await last(chat, begun(chat), "i have put everything in order")
+    shown, _ = await last(chat, state, said)
+    assert shown.turn is not None and shown.turn.help is Help.REFERRAL and "112" in shown.text
+
+
 async def test_a_no_is_only_an_answer_when_something_was_asked(tmp_path: Path) -> None:
     """Without an open question a yes or a no is a message like any other."""
     chat = chat_over(tmp_path)
