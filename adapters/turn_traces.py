@@ -25,7 +25,7 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExportResult
 from opentelemetry.sdk.trace.sampling import ALWAYS_ON
 from opentelemetry.trace import StatusCode, Tracer, set_span_in_context
 
-from adapters.delivery.retry import worth_a_word
+from adapters.delivery.storage_retry import worth_a_word
 from engine import ANSWERS_FOR, Decision, Step, StepFact, Tier
 
 SECONDS = 3.0

@@ -215,7 +215,7 @@ class Chats(Parts):
         )
 
     @cached_property
-    def facts(self) -> PrivacyFacts:
+    def privacy_facts(self) -> PrivacyFacts:
         """What people are told about who can read what they write."""
         settings = self.application.settings
         return PrivacyFacts(
@@ -317,7 +317,7 @@ class Chats(Parts):
             engine=self.application.engine,
             languages=self.languages,
             platform=platform,
-            facts=self.facts,
+            facts=self.privacy_facts,
             review_days=self.application.settings.sources.review_days,
             people=self.application.people,
             notices=self.notices,
@@ -483,7 +483,7 @@ class Chats(Parts):
         from adapters.storage.snapshot import erase_expired
         from bots.editorial import audit, desk, staff
 
-        await self.store.sweep(self.facts.asked_days)
+        await self.store.sweep(self.privacy_facts.asked_days)
         log = audit(self)
         for one in (staff(self), desk(self, log).proposals, log):
             await one.sweep()

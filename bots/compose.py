@@ -189,7 +189,9 @@ class Application(Parts):
             model = OpenAIModel(at, where=self._key_of(name, at), account=account)
             self.closing.push_async_callback(model.aclose)
             breaker = Breaker(settings=models.breaker)
-            made.append(Endpoint(model=model, once=model.once(), account=account, breaker=breaker))
+            made.append(
+                Endpoint(model=model, without_retries=model.without_retries(), account=account, breaker=breaker)
+            )
         return tuple(made)
 
     def _key_of(self, name: str, at: ModelSettings) -> str:

@@ -12,10 +12,10 @@ from adapters.conversation.privacy import Platform
 from adapters.conversation.state import ChatState
 from adapters.delivery.inbox import OwnedInbox
 from adapters.moderation.audit import AuditLog
+from adapters.moderation.info_posts import PostStore
 from adapters.moderation.moderation import Moderation
 from adapters.moderation.policy import Admission, Mode
 from adapters.moderation.post_drafts import Drafting
-from adapters.moderation.posts import PostStore
 from adapters.moderation.rechecks import Recheck
 from adapters.moderation.review_queue import ReviewQueue
 from adapters.moderation.reviews import ReviewStore
@@ -44,7 +44,7 @@ def discord_bot(chats: Chats, gate: Gate | None = None, moderation: Moderation |
     store, texts = replace(chats.store, contexts=people), discord_texts(chats)
     limits = chats.application.settings.sessions
     notice = texts.choose(None).crisis_note_notice if settings.crisis_notes else ""
-    facts = replace(chats.facts, moderators=notice or chats.facts.moderators, crisis_notes=bool(notice))
+    facts = replace(chats.privacy_facts, moderators=notice or chats.privacy_facts.moderators, crisis_notes=bool(notice))
     pages = replace(
         chats.pages(Platform(id="discord", name="Discord")),
         facts=facts,

@@ -15,7 +15,7 @@ from adapters.editorial.shelf import Shelf
 from adapters.storage.saved_counts import ReferralCounts, ended_unanswered
 from adapters.storage.tables import spending
 from bots.chats import Chats
-from engine import referral_warnings
+from engine import contact_warnings
 
 if TYPE_CHECKING:
     from adapters.feedback.questions import Questions
@@ -54,7 +54,7 @@ async def overview(chats: Chats) -> Overview:
 def contact_states(running: Application, today: date) -> Counter[str]:
     """The contacts of the operator's country by when they were verified: `verified`, `old`, `never`."""
     contacts = running.referrals.choose().contacts
-    warned = len(list(referral_warnings(contacts, running.settings.config_folder, today)))
+    warned = len(list(contact_warnings(contacts, running.settings.config_folder, today)))
     never = sum(one.verified_on is None for one in contacts.contacts)
     return Counter(verified=len(contacts.contacts) - warned, old=warned - never, never=never)
 
@@ -83,7 +83,7 @@ async def _spent(chats: Chats, today: date) -> list[tuple[str, int, float]]:
 
 async def problems(chats: Chats) -> Sequence[str]:
     """What `cafi check` would say of the configuration that runs, without reading the settings anew."""
-    from bots.check import findings_of
+    from bots.cli.check import findings_of
 
     return await asyncio.to_thread(lambda: [f"{one.level}: {one.text}" for one in findings_of(chats.application)])
 

@@ -41,20 +41,19 @@ if TYPE_CHECKING:
     )
     from engine.files import line_of, parse_yaml, read_text, read_yaml
     from engine.judges.builtin import BuiltinRoleAndTone, BuiltinSourceFidelity, BuiltinUnsupportedClaims
-    from engine.judges.claims import JudgePhrases, SentencePurpose
-    from engine.judges.claims import read as read_reply
-    from engine.judges.llm import JUDGE_GIVEN, LlmJudge
-    from engine.judges.protocol import (
+    from engine.judges.choice import (
         ANSWERS_FOR,
         CITED_REPLY,
         ROLE_AND_TONE,
         SOURCE_FIDELITY,
         UNCITED_REPLY,
         UNSUPPORTED_CLAIMS,
-        Case,
-        Judge,
-        applicable,
+        judges_for,
     )
+    from engine.judges.claims import JudgePhrases, SentencePurpose
+    from engine.judges.claims import read as read_reply
+    from engine.judges.llm import JUDGE_GIVEN, LlmJudge
+    from engine.judges.protocol import Case, Judge
     from engine.judges.support import strange_words
     from engine.judges.tone import DOUBTFUL, HEADS, TONE, ToneHead
     from engine.knowledge.base import (
@@ -99,23 +98,22 @@ if TYPE_CHECKING:
     from engine.knowledge.translations import hashes as translation_hashes
     from engine.knowledge.translations import languages_of as translated_languages
     from engine.language.centroids import Centroids, LabelledText
-    from engine.language.detection import OURS as LANGUAGES_OF_A_FEW
-    from engine.language.detection import LanguageDetector
-    from engine.language.detection import identifier as language_identifier
     from engine.language.elsewhere import load_elsewhere
     from engine.language.encoder import BEFORE as ENCODER_BEFORE
     from engine.language.encoder import DANGER_HEADS, KIND_HEADS, EncoderDescription, TextEncoder, TextReading, key_of
     from engine.language.encoder import HEADS as ENCODER_HEADS
     from engine.language.encoder import WINDOW as ENCODER_WINDOW
-    from engine.language.features import Features
-    from engine.language.heads import FORMAT, Description, Head, LinearHeads
     from engine.language.human_claims import HumanClaims
-    from engine.language.letters import legible
-    from engine.language.letters import words as head_words
+    from engine.language.letters import legible, undisguised_words
     from engine.language.meaning_heads import MeaningHeads, meanings
+    from engine.language.message_language import OURS as LANGUAGES_OF_A_FEW
+    from engine.language.message_language import LanguageDetector
+    from engine.language.message_language import identifier as language_identifier
     from engine.language.ordinary import ordinary_words
     from engine.language.text import STOP_WORDS, clean, fold, grade, sentences, squash, stem, stems, words
     from engine.language.vectors import Floats
+    from engine.language.word_features import WordFeatures
+    from engine.language.word_heads import FORMAT, Description, Head, LinearHeads
     from engine.memo import one_turn
     from engine.models.account import Account
     from engine.models.breaker import Breaker, BreakerState
@@ -202,22 +200,24 @@ if TYPE_CHECKING:
     )
     from engine.urgency.classifier import EARLIER as URGENCY_EARLIER
     from engine.urgency.classifier import UrgencyClassifier, said_before
+    from engine.urgency.contacts import (
+        CountryContacts,
+        Purpose,
+        contact_faults,
+        contact_warnings,
+        is_placeholder,
+        is_placeholder_number,
+    )
     from engine.urgency.floor import Floor
     from engine.urgency.kind import DangerKinds
     from engine.urgency.llm import URGENCY_GIVEN, LlmUrgency
     from engine.urgency.person import PersonInDanger, about_another
     from engine.urgency.protocol import FastLayer, UrgencyLayer
     from engine.urgency.referral import (
-        CountryContacts,
-        Purpose,
         Referral,
         Referrals,
         ReferralTexts,
-        is_placeholder,
-        is_placeholder_number,
         load_referrals,
-        referral_faults,
-        referral_warnings,
     )
     from engine.urgency.resolution import BRIEF, ResolutionClassifier
     from engine.urgency.response import ResponseClassifier
@@ -322,7 +322,6 @@ __all__ = [
     "Engine",
     "EventRefused",
     "FastLayer",
-    "Features",
     "Filter",
     "FilterPlan",
     "Finish",
@@ -448,16 +447,18 @@ __all__ = [
     "Usage",
     "Verdict",
     "Wish",
+    "WordFeatures",
     "WordRelevance",
     "about_another",
     "active_after",
-    "applicable",
     "assemble",
     "belongs",
     "brackets",
     "check_braces",
     "clean",
     "conflicting_dangers",
+    "contact_faults",
+    "contact_warnings",
     "conversation_from_json",
     "conversation_to_json",
     "count",
@@ -466,9 +467,9 @@ __all__ = [
     "dead_links",
     "fold",
     "grade",
-    "head_words",
     "is_placeholder",
     "is_placeholder_number",
+    "judges_for",
     "key_of",
     "language_identifier",
     "lay_question_faults",
@@ -499,8 +500,6 @@ __all__ = [
     "read_translation",
     "read_translations",
     "read_yaml",
-    "referral_faults",
-    "referral_warnings",
     "reviewed_on",
     "said_before",
     "scan_edition",
@@ -519,6 +518,7 @@ __all__ = [
     "translated_languages",
     "translation_hashes",
     "try_endpoint",
+    "undisguised_words",
     "wilson",
     "without_anchors",
     "without_brackets",

@@ -24,10 +24,10 @@ from engine import (
     ENCODER_HEADS,
     KIND_HEADS,
     MESSAGE_KINDS,
-    Features,
     LinearHeads,
     Message,
     Role,
+    WordFeatures,
     said_before,
     word_sums,
 )
@@ -89,7 +89,7 @@ def messages() -> Iterator[SortedMessage]:
 
 def trained(rows: Sequence[SortedMessage], data: str = "", threshold: float = 0.0) -> bytes:
     """The weights file of heads that have learnt from these rows."""
-    matrix = vectors(((one.text, one.before) for one in rows), Features({}, BITS), BITS)
+    matrix = vectors(((one.text, one.before) for one in rows), WordFeatures({}, BITS), BITS)
     models = {}
     for name in KIND_HEADS:
         # Lay questions, many of them statements, only say what is not about the service.

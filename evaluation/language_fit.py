@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from engine import LANGUAGES_OF_A_FEW as OURS
-from engine import Features, LanguageDetector, LinearHeads, Message, Role, head_words
+from engine import LanguageDetector, LinearHeads, Message, Role, WordFeatures, undisguised_words
 from evaluation.urgency import read_messages
 from evaluation.urgency_training import ROOT, fit, fold_of, packed, training_files, vectors
 
@@ -50,7 +50,7 @@ def pieces(some: Sequence[Said], dice: random.Random) -> Iterator[tuple[str, str
 def learnt(some: Sequence[Said]) -> bytes:
     """The weights file."""
     rows = list(pieces(some, random.Random(5)))
-    matrix = vectors(((text, ()) for text, _ in rows), Features({}, BITS), BITS)
+    matrix = vectors(((text, ()) for text, _ in rows), WordFeatures({}, BITS), BITS)
     languages = np.array([language for _, language in rows])
     costs = np.ones(len(rows))
     models = {code: fit(matrix, np.where(languages == code, 1.0, -1.0), costs, PENALTY) for code in OURS}
@@ -61,10 +61,10 @@ def measured(detector: LanguageDetector, some: Sequence[Said]) -> Mapping[str, t
     """Right ones and all, by how many words there are and what stands before them."""
     dice, found, long = random.Random(1), defaultdict[str, list[bool]](list), defaultdict[str, list[str]](list)
     for text, language, _ in some:
-        if len(head_words(text)) > SHORT / 2:
+        if len(undisguised_words(text)) > SHORT / 2:
             long[language].append(text)
     for text, language, _ in some:
-        many = len(head_words(text))
+        many = len(undisguised_words(text))
         if many > 3:
             found[f"{language}, {'four to eight' if many <= 8 else 'more'} words"].append(detector.of(text) == language)
         elif many > 1:

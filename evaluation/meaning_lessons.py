@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 from scipy.sparse import csr_matrix, hstack
 
-from engine import Features, TextEncoder, meanings
+from engine import TextEncoder, WordFeatures, meanings
 from evaluation.urgency_training import ENCODER, fit, packed, vectors
 
 BITS = 16
@@ -66,7 +66,7 @@ class MeaningLessons:
         self.penalty = penalty
         meant = np.array([meanings(encoder, text, before) for text, before in examples], dtype=np.float64)
         self.middle = meant.mean(axis=0)
-        by_words = vectors(((text, ()) for text, _ in examples), Features({}, BITS), BITS)
+        by_words = vectors(((text, ()) for text, _ in examples), WordFeatures({}, BITS), BITS)
         self.matrix = hstack([by_words, csr_matrix(meant - self.middle)]).tocsr()
         self.digest = hashlib.sha256("\n".join(text for text, _ in examples).encode())
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from engine import DOUBTFUL, HEADS, ROLE_AND_TONE, TONE, Features, LinearHeads, RuleBook, ToneHead
+from engine import DOUBTFUL, HEADS, ROLE_AND_TONE, TONE, LinearHeads, RuleBook, ToneHead, WordFeatures
 from evaluation.calibration.scenarios import SHIPPED, read_labelled
 from evaluation.urgency_training import Floats, balanced, fit, packed, share_above, threshold_for, vectors
 
@@ -56,7 +56,7 @@ def trained(rows: list[ToneExample], thresholds: dict[str, float], data: str = "
 
 
 def _fitted(rows: list[ToneExample]) -> tuple[Floats, float]:
-    matrix = vectors(((one.reply, ()) for one in rows), Features({}, BITS), BITS)
+    matrix = vectors(((one.reply, ()) for one in rows), WordFeatures({}, BITS), BITS)
     wanted = np.array([one.flagged for one in rows])
     return fit(matrix, np.where(wanted, 1.0, -1.0), balanced(wanted), PENALTY)
 

@@ -26,16 +26,16 @@ from engine import DANGER_HEADS as HEADS
 from engine import (
     FORMAT,
     Description,
-    Features,
     Head,
     LinearHeads,
     Message,
     TextEncoder,
     UrgencyClassifier,
+    WordFeatures,
     read_yaml,
     said_before,
 )
-from engine import head_words as words
+from engine import undisguised_words as words
 from evaluation.urgency import LabelledMessage, read_messages
 from evaluation.urgency_augmentation import TrainingExample, augmented
 
@@ -87,7 +87,7 @@ def labelled(messages: Iterable[LabelledMessage]) -> list[Labelled]:
     return found
 
 
-def vectors(examples: Iterable[tuple[str, Sequence[Message]]], features: Features, bits: int) -> csr_matrix:
+def vectors(examples: Iterable[tuple[str, Sequence[Message]]], features: WordFeatures, bits: int) -> csr_matrix:
     """Texts, each with the earlier turns that count, as rows of hashed features."""
     places, values, ends = array("l"), array("d"), array("l", [0])
     for text, earlier in examples:
@@ -130,7 +130,7 @@ def trained(rows: Sequence[Labelled], ideas: Mapping[str, str]) -> dict[str, tup
         )
     )
     texts = ((one.text, rows[one.of].message.earlier) for one in examples)
-    matrix = vectors(texts, Features(ideas, BITS), BITS)
+    matrix = vectors(texts, WordFeatures(ideas, BITS), BITS)
     origin = np.array([one.of for one in examples])
     weights, made = np.array([one.weight for one in examples]), np.array([one.made for one in examples])
     models = {}

@@ -17,7 +17,7 @@ from adapters.conversation.outgoing import Outgoing
 from adapters.conversation.state import ChatState
 from adapters.delivery.dispatch import Dispatch
 from adapters.delivery.limits import ChatLimits
-from adapters.delivery.retry import Retry
+from adapters.delivery.storage_retry import StorageRetry
 from adapters.delivery.store import ChatStore
 from adapters.storage.database import Database
 from adapters.storage.identity import ChatIdentity
@@ -98,7 +98,9 @@ async def delivered(
         store = store_over(database, now=time.time)
     screen = MemoryScreen()
     chat = replace(chat, erase=store.erase)
-    dispatch = Dispatch(chat=chat, store=store, screen=screen, limits=limits or ChatLimits(), retry=Retry(seconds=0.01))
+    dispatch = Dispatch(
+        chat=chat, store=store, screen=screen, limits=limits or ChatLimits(), retry=StorageRetry(seconds=0.01)
+    )
     try:
         yield dispatch, screen
     finally:

@@ -33,7 +33,7 @@ ENGINE_ORDER = (
     "types",
     "proportions",
     "memo",
-    "memory",
+    "free_memory",
     "steps",
     "files",
     "settings",

@@ -96,7 +96,7 @@ class Chat:
             "": turns.message,
             "ask": self._ask,
             "topic": turns.topic,
-            "section": turns.section,
+            "section": turns.tapped_question,
             **dict.fromkeys(WISHES, turns.wish),
             "safe": turns.safe,
             "danger": turns.danger,

@@ -197,13 +197,17 @@ class Pages:
             return self._reached(state, lead, "")
         return ""
 
+    def too_old(self, state: ChatState) -> Outgoing:
+        """What a button says whose answer or question is gone."""
+        return Outgoing(text=self.texts(state).old_button, private=True, state=state)
+
     async def source(self, state: ChatState, incoming: Incoming) -> Outgoings:
         """The passages that an answer comes from."""
         said, about = self.texts(state), state.answer(incoming.about)
-        if about is None:
-            text = said.no_source if incoming.about is None else said.earlier_answer
-        else:
-            text = self._origin(state, about, said) or said.no_source
+        if about is None and incoming.about is not None:
+            yield self.too_old(state)
+            return
+        text = said.no_source if about is None else self._origin(state, about, said) or said.no_source
         title = said.source_is if text.startswith(said.source_is) else ""
         yield Outgoing(text=text, title=title, private=True, state=state)
 

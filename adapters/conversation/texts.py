@@ -200,7 +200,7 @@ class ChatTexts(Strict):
     source_rests_on: str
     source_no_references: str
     no_source: str
-    earlier_answer: str
+    old_button: str
     picture: str
     choose_country: str
     country_set: str

@@ -167,11 +167,11 @@ class Turns:
         live = partial(self.pages.live, state, incoming)
         return self._turn(state, incoming, lambda quoting: self.turn(state, incoming.text, built_in=quoting, live=live))
 
-    def section(self, state: ChatState, incoming: Incoming) -> Outgoings:
+    def tapped_question(self, state: ChatState, incoming: Incoming) -> Outgoings:
         """Answer a question that was tapped, from its own section; one that is gone is too old."""
         found = self.pages.browsed.section(state, incoming.text)
         if found is None:
-            return self._too_old(state)
+            return only(self.pages.too_old(state))
         live = partial(self.pages.live, state, incoming)
         return self._turn(state, incoming, lambda _: self.tapped(state, found, live))
 
@@ -184,13 +184,13 @@ class Turns:
         offers = browsed.offers(state, source)
         if len(offers) == 1:
             argument = section_button(offers[0], browsed.language(state)).argument
-            return self.section(state, replace(incoming, command="section", text=argument))
+            return self.tapped_question(state, replace(incoming, command="section", text=argument))
         return only(browsed.questions(state, source, incoming.text))
 
     def wish(self, state: ChatState, incoming: Incoming) -> Outgoings:
         """The last answer in another form; older answers are too far away to know what was meant."""
         if incoming.about is not None and incoming.about != state.answered:
-            return self._too_old(state)
+            return only(self.pages.too_old(state))
         wish = WISHES[incoming.command]
         return self._turn(state, incoming, lambda quoting: self.turn(state, "", wish=wish, built_in=quoting))
 
@@ -203,11 +203,8 @@ class Turns:
         try:
             answer = DangerAnswer(incoming.text)
         except ValueError:
-            return self._too_old(state)
+            return only(self.pages.too_old(state))
         return self._answered(state, incoming, answer)
-
-    def _too_old(self, state: ChatState) -> Outgoings:
-        return only(Outgoing(text=self.pages.texts(state).earlier_answer, private=True, state=state))
 
     def _answered(self, state: ChatState, incoming: Incoming, answer: DangerAnswer) -> Outgoings:
         return self._turn(state, incoming, lambda quoting: self.answered(state, answer, built_in=quoting))

@@ -23,8 +23,8 @@ from adapters.conversation.outgoing import Outgoing
 from adapters.conversation.state import ChatState
 from adapters.delivery.inbox import Inbox, OwnInbox
 from adapters.delivery.limits import ALWAYS, ChatLimits
-from adapters.delivery.retry import Retry
 from adapters.delivery.screen import Gone, NotNow, Part, Screen
+from adapters.delivery.storage_retry import StorageRetry
 from adapters.delivery.store import ChatStore, Kept, Superseded, Waiting
 from adapters.storage.identity import ChatIdentity, Passing
 from engine import (
@@ -86,7 +86,7 @@ class Dispatch:
     limits: ChatLimits
     deliveries: int = 1
     slow_after: float = 8.0
-    retry: Retry = field(default_factory=Retry)
+    retry: StorageRetry = field(default_factory=StorageRetry)
     on_answer: Callable[[Outgoing, float | None], None] = lambda outgoing, seconds: None
     on_given_up: Callable[[], None] = lambda: None
     on_turn: StepListener | None = None

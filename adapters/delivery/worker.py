@@ -28,7 +28,7 @@ from adapters.tasks import ended
 from engine import SealBroken
 
 HEARTBEAT_SECONDS = 1.0
-LOOK_SECONDS = 1.0
+PUT_BACK_SECONDS = 1.0
 FORGOTTEN_SECONDS = 60.0
 """After so long without a sign of life a worker is forgotten."""
 DRAIN_SECONDS = 10.0
@@ -145,7 +145,7 @@ class JobWorker:
                     self._signs.missed()
                     _log.error("the queue cannot be reached (%s); trying on", type(error).__name__)
                 with suppress(TimeoutError):
-                    await asyncio.wait_for(self.stopping.wait(), LOOK_SECONDS)
+                    await asyncio.wait_for(self.stopping.wait(), PUT_BACK_SECONDS)
         finally:
             await self._app.close_async()
 
@@ -156,14 +156,16 @@ class JobWorker:
             self._app,
             queues=[QUEUE],
             concurrency=self.at_once,
-            fetch_job_polling_interval=LOOK_SECONDS,
+            fetch_job_polling_interval=PUT_BACK_SECONDS,
             shutdown_graceful_timeout=DRAIN_SECONDS,
             delete_jobs=DeleteJobCondition.SUCCESSFUL,
             install_signal_handlers=False,
             update_heartbeat_interval=HEARTBEAT_SECONDS,
             stalled_worker_timeout=FORGOTTEN_SECONDS,
         )
-        beside = [asyncio.create_task(one) for one in (self._beat(worker), self._look(), self._stop(worker))]
+        beside = [
+            asyncio.create_task(one) for one in (self._beat(worker), self._put_back_stalled(), self._stop(worker))
+        ]
         try:
             await worker.run()
         finally:
@@ -191,10 +193,10 @@ class JobWorker:
                 except ConnectorException:
                     self._signs.missed()
 
-    async def _look(self) -> None:
+    async def _put_back_stalled(self) -> None:
         """Put back what dead workers had in hand."""
         while True:
-            await asyncio.sleep(LOOK_SECONDS)
+            await asyncio.sleep(PUT_BACK_SECONDS)
             with suppress(ConnectorException):
                 stalled = await self._jobs.get_stalled_jobs(queue=QUEUE, seconds_since_heartbeat=STALLED_SECONDS)
                 # Asked after the answer: it may have been waited for while the server was silent.

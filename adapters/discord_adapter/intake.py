@@ -33,7 +33,7 @@ from adapters.discord_adapter.interpreter import (
     Suggest,
     seat_of,
 )
-from adapters.discord_adapter.plain import plain
+from adapters.discord_adapter.message_text import plain
 from adapters.discord_adapter.screen import DiscordScreen
 from adapters.discord_adapter.texts import DiscordLanguages
 from adapters.discord_adapter.threads import ThreadAsker, Threads

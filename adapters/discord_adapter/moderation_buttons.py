@@ -10,10 +10,10 @@ from typing import Any
 
 import discord
 
+from adapters.discord_adapter.info_posts import InfoPosts
 from adapters.discord_adapter.interpreter import filled_in
+from adapters.discord_adapter.message_text import MESSAGE_UNITS
 from adapters.discord_adapter.moderation_desk import lines_of
-from adapters.discord_adapter.moderation_posts import Posting
-from adapters.discord_adapter.plain import MESSAGE
 from adapters.moderation.moderation import Moderation
 from adapters.moderation.reviews import ReviewOutcome
 from adapters.moderation.texts import ModerationTexts
@@ -30,7 +30,7 @@ class ModerationButtons:
     """Carries out what moderators press and fill in."""
 
     moderation: Moderation
-    posting: Posting
+    posting: InfoPosts
 
     async def run(
         self, interaction: discord.Interaction, data: Mapping[str, Any], moderator: str, language: str | None
@@ -72,7 +72,7 @@ class ModerationButtons:
             await interaction.response.send_message(said.moderators.gone, ephemeral=True)
             return
         labels = said.labels
-        form = _form(labels.edit_title, labels.edit_field, f"mod|f|edit|{name}", review.draft, MESSAGE)
+        form = _form(labels.edit_title, labels.edit_field, f"mod|f|edit|{name}", review.draft, MESSAGE_UNITS)
         await interaction.response.send_modal(form)
 
     async def _open_post_form(self, interaction: discord.Interaction, name: str, said: ModerationTexts) -> None:

@@ -9,8 +9,8 @@ from typing import Any
 import discord
 from discord import app_commands
 
+from adapters.discord_adapter.info_posts import InfoPosts
 from adapters.discord_adapter.moderation_desk import DiscordDesk, lines_of, review_buttons
-from adapters.discord_adapter.moderation_posts import Posting
 from adapters.moderation.audit import Action, Target
 from adapters.moderation.moderation import Moderation
 from adapters.moderation.policy import Mode
@@ -50,7 +50,7 @@ class Commands:
 
     moderation: Moderation
     desk: DiscordDesk
-    posting: Posting
+    posting: InfoPosts
     reviewed: bool
 
     async def run(

@@ -10,9 +10,9 @@ from typing import Any
 
 import discord
 
-from adapters.discord_adapter.plain import MESSAGE, label, messages, plain
+from adapters.discord_adapter.message_text import MESSAGE_UNITS, label, messages, plain
+from adapters.moderation.info_posts import Post
 from adapters.moderation.moderation import Moderation
-from adapters.moderation.posts import Post
 from adapters.moderation.redaction import as_shown
 from adapters.moderation.reviews import ReviewOutcome, WaitingReply
 from adapters.moderation.texts import ModerationTexts
@@ -61,7 +61,7 @@ def packed(parts: Sequence[str]) -> list[str]:
     """Texts one below the other, in as few messages as take them; each is at most one message long."""
     packs: list[str] = []
     for part in parts:
-        if packs and len(packs[-1]) + len(part) + 1 <= MESSAGE:
+        if packs and len(packs[-1]) + len(part) + 1 <= MESSAGE_UNITS:
             packs[-1] += f"\n{part}"
         else:
             packs.append(part)

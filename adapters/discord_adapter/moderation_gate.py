@@ -18,12 +18,12 @@ from adapters.conversation.outgoing import Outgoing
 from adapters.conversation.texts import Languages
 from adapters.delivery.dispatch import Dispatch
 from adapters.discord_adapter.gate import Release, Where
+from adapters.discord_adapter.info_posts import InfoPosts
+from adapters.discord_adapter.message_text import plain
 from adapters.discord_adapter.moderation_buttons import ModerationButtons
 from adapters.discord_adapter.moderation_commands import Commands, choices
 from adapters.discord_adapter.moderation_definitions import mod_definition
 from adapters.discord_adapter.moderation_desk import DiscordDesk
-from adapters.discord_adapter.moderation_posts import Posting
-from adapters.discord_adapter.plain import plain
 from adapters.moderation.moderation import Moderation
 from adapters.moderation.policy import Admission
 from engine import StorageError
@@ -56,7 +56,7 @@ class ModerationGate:
         self.desk = DiscordDesk(moderation=self.moderation, channel=self.channel or 0)
         if self.channel is not None:
             self.moderation.queue.desk = self.desk
-        posting = Posting(moderation=self.moderation, desk=self.desk, languages=self.languages)
+        posting = InfoPosts(moderation=self.moderation, desk=self.desk, languages=self.languages)
         self._posting = posting
         reviewed = self.channel is not None and self.open
         self._commands = Commands(moderation=self.moderation, desk=self.desk, posting=posting, reviewed=reviewed)

@@ -27,7 +27,7 @@ from adapters.delivery.screen import Gone, NotNow
 from adapters.discord_adapter.codes import Code
 from adapters.discord_adapter.delivery import Delivery, MessagePiece, Routes
 from adapters.discord_adapter.gate import Gate
-from adapters.discord_adapter.plain import label, messages, plain
+from adapters.discord_adapter.message_text import label, messages, plain
 from adapters.discord_adapter.private_replies import Pending
 from adapters.discord_adapter.texts import DiscordLanguages, DiscordTexts
 from adapters.discord_adapter.threads import ThreadAsker, Threads

@@ -16,7 +16,7 @@ from discord.webhook.async_ import async_context
 from adapters.conversation.outgoing import Rows
 from adapters.delivery.screen import NotNow
 from adapters.discord_adapter.codes import LONGEST, Code
-from adapters.discord_adapter.plain import label
+from adapters.discord_adapter.message_text import label
 
 T = TypeVar("T")
 WAIT_SECONDS = (0.5, 1.0, 2.0, 5.0, 10.0, 30.0)

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from adapters.conversation.turns import Turns
 from adapters.moderation.audit import Action, AuditEntry, AuditLog, Target, tally
 from adapters.moderation.chat_moderator import ChatModerator, MemberNotices
+from adapters.moderation.info_posts import PostStore
 from adapters.moderation.post_drafts import Drafting
-from adapters.moderation.posts import PostStore
 from adapters.moderation.rechecks import Recheck
 from adapters.moderation.review_queue import ReviewQueue
 from adapters.moderation.status import ModerationStatus, StatusStore

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from adapters.moderation.posts import Post, holds_a_phone_number
+from adapters.moderation.info_posts import Post, holds_a_phone_number
 from adapters.moderation.rechecks import Recheck
 from adapters.moderation.reviews import new_id
 from engine import Assistant, Basis, Draft, Engine, Referrals, Source

@@ -42,7 +42,7 @@ class TelegramIntake:
 
         `last`: the number of the last of them, kept together with the messages.
         """
-        meant = [one for one in map(self._meaning, updates) if one is not None]
+        meant = [one for one in map(self._read_or_leave_out, updates) if one is not None]
         arrived = [one for one in meant if isinstance(one, Incoming)]
         try:
             # Votes and farewells first: both may be repeated when a message that came with them cannot be stored.
@@ -60,7 +60,7 @@ class TelegramIntake:
             if isinstance(one, ForeignPress):
                 self._later(one)
 
-    def _meaning(self, update: object) -> Meaning:
+    def _read_or_leave_out(self, update: object) -> Meaning:
         try:
             return read(update, self.me)
         except ValueError:

@@ -14,7 +14,7 @@ from urllib.parse import urlencode
 from telegram.error import Conflict, InvalidToken, RetryAfter, TelegramError
 from telegram.request import BaseRequest
 
-from adapters.delivery.retry import worth_a_word
+from adapters.delivery.storage_retry import worth_a_word
 from adapters.storage.ownership import Lost, Ownership, Undisputed
 from adapters.telegram_adapter.intake import TelegramIntake, wait
 from adapters.telegram_adapter.updates import ALLOWED

@@ -19,8 +19,8 @@ from adapters.delivery.store import ChatStore
 from adapters.editorial.desk import EditorialDesk
 from adapters.editorial.staff import TOKEN_HOLDER, Staff
 from adapters.storage.bells import BellListener
-from adapters.web_adapter.address_limits import AddressLimits, Buckets, Places
 from adapters.web_adapter.boards import Boards
+from adapters.web_adapter.buckets import AddressBuckets, Buckets, Places
 from adapters.web_adapter.cookies import FormTokens
 from adapters.web_adapter.editorial_pages import EditorialPages
 from adapters.web_adapter.entries import Entries
@@ -118,7 +118,7 @@ class WebBot:
             tokens=FormTokens(keyring=lambda: self.store.keyring),
             posts=Buckets(a_minute=settings.posts_a_minute, clock=self.clock),
             results=self.results,
-            address=AddressLimits(
+            address=AddressBuckets(
                 begun=Buckets(a_minute=settings.begun_a_minute, clock=self.clock),
                 messages=Buckets(a_minute=settings.messages_a_minute, clock=self.clock),
                 refused=Buckets(a_minute=settings.refused_a_minute, clock=self.clock),

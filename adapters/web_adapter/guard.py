@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from adapters.web_adapter.address_limits import Addresses, Buckets, forwarded, is_within
+from adapters.web_adapter.buckets import Addresses, Buckets, forwarded, is_within
 from adapters.web_adapter.settings import WebSettings
 
 BODY_BYTES = 64_000

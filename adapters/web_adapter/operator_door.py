@@ -11,7 +11,7 @@ from starlette.responses import RedirectResponse, Response
 
 from adapters.editorial.staff import TOKEN_HOLDER, Staff, StaffMember, StaffRole
 from adapters.moderation.audit import AuditLog, StaffAction, Target
-from adapters.web_adapter.address_limits import Buckets
+from adapters.web_adapter.buckets import Buckets
 from adapters.web_adapter.operator_texts import OperatorTexts
 from adapters.web_adapter.website import RequestRefused, Site, Visit
 

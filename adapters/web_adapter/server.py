@@ -16,7 +16,7 @@ import uvicorn
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
-from adapters.web_adapter.address_limits import household, is_within
+from adapters.web_adapter.buckets import household, is_within
 from adapters.web_adapter.guard import HEADER_BYTES
 from engine import ConfigurationError
 

@@ -24,8 +24,8 @@ from adapters.delivery.dispatch import Dispatch
 from adapters.delivery.store import ChatStore
 from adapters.feedback.corrections import Correction
 from adapters.storage.identity import ChatIdentity
-from adapters.web_adapter.address_limits import AddressLimits, Buckets, Places
 from adapters.web_adapter.boards import Board, Boards
+from adapters.web_adapter.buckets import AddressBuckets, Buckets, Places
 from adapters.web_adapter.cookies import Cookies, FormTokens, Preferences, chosen, new_session
 from adapters.web_adapter.entries import Entries, Entry
 from adapters.web_adapter.guard import Requester, comes_from_us
@@ -61,7 +61,7 @@ class Site:
     stopping: Callable[[], bool]
     tokens: FormTokens
     posts: Buckets
-    address: AddressLimits
+    address: AddressBuckets
     places: Places
     results: Results | None = None
     panels: dict[tuple[str, str, str], Markup] = field(default_factory=dict)

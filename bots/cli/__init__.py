@@ -176,7 +176,7 @@ def check(
 
     Example: cafi check --config my.yaml
     """
-    from bots.check import findings
+    from bots.cli.check import findings
 
     if models:
         _check_models(config, kb, agents, as_json=as_json)

@@ -24,12 +24,12 @@ from engine.texts import GuideTexts
 from engine.types import Message, Offer, Role
 from engine.urgency.person import about_another, about_self
 
-SURE, LIKELY = 0.6, 0.42
+QUOTED_FROM, QUOTED_WITH_DOUBT_FROM = 0.6, 0.42
 """From the first chance on that the first section answers, it is quoted; of the natural messages so answered, 0.79 were right.
 From the second on it is quoted below the question whether it is meant: of 43 natural messages in between two readers found 29 so
 answered usefully, 2.0 of 3 in the mean (a passage on something else, by both, in 4), and 27 of the same, 1.6 in the mean, with
 questions to tap alone."""
-NEAR = 0.32
+OFFERED_FROM = 0.32
 """Below this chance that one of the first four answers, nothing is offered: a list in which nothing fits is worse than a no."""
 REMARK_NEAR, FIRST_REMARK_NEAR, SHORT_REMARK_NEAR, REMARK_WORDS = 0.6, 0.4, 0.8, 6
 """Somebody who asks nothing is offered something only from such a chance on: the second for who begins so, the third where they
@@ -60,12 +60,12 @@ class Understood:
     @property
     def sure(self) -> SectionHit | None:
         """The section to quote, if that is sure."""
-        return self._first(SURE)
+        return self._first(QUOTED_FROM)
 
     @property
     def likely(self) -> SectionHit | None:
         """The section to quote with the question whether it is meant."""
-        return self._first(LIKELY)
+        return self._first(QUOTED_WITH_DOUBT_FROM)
 
     @property
     def meant(self) -> tuple[SectionHit, ...]:
@@ -81,7 +81,7 @@ class Understood:
     @property
     def away(self) -> bool:
         """Whether nothing that was found is near enough to be offered."""
-        return self.found.near < NEAR or not self.found.here
+        return self.found.near < OFFERED_FROM or not self.found.here
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,9 +13,9 @@ from functools import cached_property
 from pathlib import Path
 
 from engine.language.encoder import KIND_HEADS, TextEncoder
-from engine.language.heads import LinearHeads
-from engine.language.letters import words
+from engine.language.letters import undisguised_words
 from engine.language.text import sentences
+from engine.language.word_heads import LinearHeads
 from engine.memo import once_a_turn
 from engine.retrieval.questions import asks
 from engine.types import Message
@@ -120,5 +120,5 @@ class MessageKinds:
 
 def word_sums(heads: LinearHeads, message: str, before: Sequence[str] = ()) -> dict[str, float]:
     """The sum of every head by words; `before`: what the person said just before (`said_before`)."""
-    said = heads.features.before(words("\n".join(one[:_LENGTH] for one in before)))
-    return heads.sums(words(message[:_LENGTH]), KIND_HEADS, said)
+    said = heads.features.before(undisguised_words("\n".join(one[:_LENGTH] for one in before)))
+    return heads.sums(undisguised_words(message[:_LENGTH]), KIND_HEADS, said)

@@ -25,9 +25,9 @@ from engine.agent.kinds import MessageKind, MessageKinds
 from engine.exceptions import ConfigurationError
 from engine.files import read_text
 from engine.language.centroids import Centroids, LabelledText, snowball
-from engine.language.detection import is_english
 from engine.language.encoder import TextEncoder
-from engine.language.letters import words as spelt
+from engine.language.letters import undisguised_words
+from engine.language.message_language import is_english
 from engine.language.text import sentences, words
 from engine.texts import braces
 from engine.types import Message, Offer
@@ -67,13 +67,13 @@ class LiveFacts:
 
 
 # Written by evaluation/service_fit.py.
-SURE = 0.5
+ANSWERED_FROM = 0.5
 """From this chance on a message, or one of its sentences, is taken for a question about the service: of such questions 0.44 by
 two authors whom nothing had seen, of natural messages about other things 0.007."""
-LIKELY = 0.3
+TOLD_TO_A_MODEL_FROM = 0.3
 """The same for one of its sentences, where a language model is told what is true and decides whether it was asked: of natural
 messages about other things 0.05."""
-SOCIAL_SURE = 0.3
+SOCIAL_ANSWERED_FROM = 0.3
 """The same for thanks and greetings: "you are welcome" is a better answer to a goodbye than a sentence that fits everything."""
 LEAST_KIND = -2.0
 """What is further from the kinds of service than this is none, whatever it is like; nor is a sentence of it: "what do I do now"
@@ -194,7 +194,7 @@ class ServiceAnswers:
             elif mark == ">" and subject:
                 answers[subject] = _checked(rest.strip(), path, number)
             elif mark == "=" and subject:
-                explicit.setdefault(subject, []).append(tuple(spelt(rest)))
+                explicit.setdefault(subject, []).append(tuple(undisguised_words(rest)))
             elif mark == "?" and subject:
                 offers[subject] = rest.strip()
             elif mark == "-" and subject:
@@ -281,17 +281,17 @@ class Service:
         `rival`: how like a text anything else is.
         """
         named = self.named(message)
-        if named and len(spelt(message)) <= SHORT:
+        if named and len(undisguised_words(message)) <= SHORT:
             return named
         subject, chance = self._chance(message, earlier, language, rival)
-        social = subject if subject in SOCIAL and chance >= SOCIAL_SURE else ""
-        if chance >= SURE and not social:
+        social = subject if subject in SOCIAL and chance >= SOCIAL_ANSWERED_FROM else ""
+        if chance >= ANSWERED_FROM and not social:
             return subject
         if self._kind(PERSON, message, earlier) < LEAST_KIND:
             return social
         parts = [one for one in sentences(message) if len(words(one)) > 1][:PARTS]
         found = [self._chance(one, earlier, language, rival) for one in parts]
-        asked = [one for one in found if one[0] not in SOCIAL and one[1] >= SURE]
+        asked = [one for one in found if one[0] not in SOCIAL and one[1] >= ANSWERED_FROM]
         # "Good evening. Do you remember me?" is more than a greeting.
         return max(asked, key=lambda one: one[1])[0] if asked else social
 
@@ -307,7 +307,7 @@ class Service:
         # What by its words is likest to something else, as most sentences, need not be read for what it means.
         near = [one for one in parts if self.here(language).sounds_like(one)]
         read = [self._chance(one, earlier, language, rival) for one in near]
-        found = {self.named(message), *(subject for subject, chance in read if chance >= LIKELY)} & FACTS
+        found = {self.named(message), *(subject for subject, chance in read if chance >= TOLD_TO_A_MODEL_FROM)} & FACTS
         if found & PRIVACY:
             found |= PRIVACY
         return tuple(one for one in self.here(language).answers if one in found)
@@ -315,12 +315,12 @@ class Service:
     def fixed(self, subject: str, message: str) -> bool:
         """Whether a subject is told as it stands with a language model, too: whom to call has to be right to the letter, and what
         a law wants said is said when it is asked; "you are only a computer" is no question."""
-        asked = subject == PERSON and self.named(message) == PERSON and len(spelt(message)) <= SHORT
+        asked = subject == PERSON and self.named(message) == PERSON and len(undisguised_words(message)) <= SHORT
         return asked or subject == CONTACT
 
     def named(self, message: str) -> str:
         """The subject whose explicit words, of any language, stand in a message; empty for none."""
-        said = f" {' '.join(spelt(message[:_LENGTH]))} "
+        said = f" {' '.join(undisguised_words(message[:_LENGTH]))} "
         for language in self.languages.values():
             for subject, rows in language.explicit.items():
                 if any(f" {' '.join(row)} " in said for row in rows):

@@ -20,8 +20,9 @@ from engine.departures import (
     quantities,
     turned_sentences,
 )
+from engine.judges.choice import ROLE_AND_TONE, SOURCE_FIDELITY, UNSUPPORTED_CLAIMS
 from engine.judges.claims import JudgePhrases, ReadReply, ReadSentence, SentencePurpose, content_count, read
-from engine.judges.protocol import ROLE_AND_TONE, SOURCE_FIDELITY, UNSUPPORTED_CLAIMS, Case
+from engine.judges.protocol import Case
 from engine.judges.support import SourceIndex, cited_text
 from engine.judges.tone import ToneHead
 from engine.language.text import fold, squash, words

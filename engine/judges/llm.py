@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from pydantic import BaseModel, ConfigDict
 
 from engine.exceptions import ModelError
-from engine.judges.protocol import ANSWERS_FOR, SOURCE_FIDELITY, Case
+from engine.judges.choice import ANSWERS_FOR, SOURCE_FIDELITY
+from engine.judges.protocol import Case
 from engine.knowledge.directives import DirectiveKind
 from engine.language.text import sentences, squash
 from engine.models.ledger import Ledger

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from engine.language.heads import LinearHeads
-from engine.language.letters import words
+from engine.language.letters import undisguised_words
+from engine.language.word_heads import LinearHeads
 
 TONE, DOUBTFUL = HEADS = ("role_and_tone", "doubtful")
 
@@ -45,7 +45,7 @@ class ToneHead:
 
     def score(self, text: str, head: str = TONE) -> float:
         """The sum of a head over a text; the higher, the less acceptable."""
-        return self.heads.sums(words(text), (head,))[head]
+        return self.heads.sums(undisguised_words(text), (head,))[head]
 
     def _reaches(self, name: str, text: str) -> bool:
         return self.score(text, name) >= self.heads.threshold(name)

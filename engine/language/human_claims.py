@@ -10,7 +10,7 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, Field
 
 from engine.files import read_yaml
-from engine.language.letters import words
+from engine.language.letters import undisguised_words
 
 _QUOTED = re.compile(r"“[^”]*”|„[^“”]*[“”]|«[^»]*»|\"[^\"]*\"")
 
@@ -37,12 +37,14 @@ class HumanClaims:
     def load(cls, path: Path) -> HumanClaims:
         """Read the file; raises ConfigurationError."""
         file = read_yaml(path, HumanClaimsFile)
-        claims = dict.fromkeys(tuple(words(one)) for some in file.claims.values() for one in some)
-        return cls(claims=tuple(claims), unless=frozenset(spelt for one in file.unless for spelt in words(one)))
+        claims = dict.fromkeys(tuple(undisguised_words(one)) for some in file.claims.values() for one in some)
+        return cls(
+            claims=tuple(claims), unless=frozenset(spelt for one in file.unless for spelt in undisguised_words(one))
+        )
 
     def stand_in(self, reply: str) -> bool:
         """Whether a reply claims it, outside of quotation marks."""
-        clauses = (words(one) for one in _BORDER.split(_QUOTED.sub(" ", reply)))
+        clauses = (undisguised_words(one) for one in _BORDER.split(_QUOTED.sub(" ", reply)))
         return any(at == 0 or said[at - 1] not in self.unless for said in clauses for at in self._places(said))
 
     def _places(self, said: list[str]) -> Iterator[int]:

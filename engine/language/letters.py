@@ -73,7 +73,7 @@ def legible(text: str) -> str:
     return _STRETCHED_LONG.sub(r"\1", text).lower()
 
 
-def words(text: str) -> list[str]:
+def undisguised_words(text: str) -> list[str]:
     """The words of a text, whatever their case, accents, apostrophes, repeated letters or digits for letters."""
     return [_spelt(word) for word in _WORD.findall(plain(text))]
 

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from engine.exceptions import ConfigurationError
 from engine.language.encoder import TextEncoder
-from engine.language.heads import LinearHeads
-from engine.language.letters import words
+from engine.language.letters import undisguised_words
+from engine.language.word_heads import LinearHeads
 
 Floats = NDArray[np.float32]
 _LENGTH = 4000  # characters of a message that are read
@@ -49,7 +49,7 @@ class MeaningHeads:
     def sums(self, message: str, before: Sequence[str] = ()) -> dict[str, float]:
         """The sum of each head; `before`: what the person said just before."""
         names = [head.name for head in self.words.description.heads]
-        by_words = self.words.sums(words(message[:_LENGTH]), names)
+        by_words = self.words.sums(undisguised_words(message[:_LENGTH]), names)
         meant = self.meaning @ meanings(self.encoder, message, before)
         return {name: by_words[name] + float(of) for name, of in zip(names, meant, strict=True)}
 

@@ -48,7 +48,7 @@ class _Heard:
     """A model that notes in which form its answer was had."""
 
     def __init__(self, endpoint: Endpoint) -> None:
-        self._model, self.form = endpoint.once or endpoint.model, ""
+        self._model, self.form = endpoint.without_retries or endpoint.model, ""
 
     async def complete(self, prompt: Prompt, ledger: Ledger) -> Completion:
         completion = await self._model.complete(prompt, ledger)

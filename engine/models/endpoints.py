@@ -35,11 +35,11 @@ class EndpointFigures:
 
 @dataclass(frozen=True, kw_only=True)
 class Endpoint:
-    """One place where models are. `once` asks it without another attempt; it stands in where a next endpoint can be asked."""
+    """One place where models are. `without_retries` stands in where a next endpoint can be asked."""
 
     model: ChatModel
     account: Account
-    once: ChatModel | None = None
+    without_retries: ChatModel | None = None
     breaker: Breaker = field(default_factory=Breaker)
 
     @property
@@ -72,7 +72,7 @@ class Endpoint:
         if permit is None:
             raise ModelUnavailable(f"The endpoint {self.name!r} is left alone for {self.breaker.remaining():.0f} s.")
         share = (ledger.budget.seconds - ledger.now()) / (alternatives + 2) if alternatives else None
-        model = self.once if alternatives and self.once is not None else self.model
+        model = self.without_retries if alternatives and self.without_retries is not None else self.model
         try:
             completion = await self._within(share, model, prompt, ledger)
         except ModelDeclined:

@@ -99,7 +99,7 @@ class OpenAIModel:
         """Close the connections."""
         await self._client.close()
 
-    def once(self) -> OpenAIModel:
+    def without_retries(self) -> OpenAIModel:
         """The same model over the same connections, which tries nothing again."""
         one = copy(self)
         one._settings = self._settings.model_copy(update={"retries": 0})

@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
+from engine.judges.choice import ROLE_AND_TONE, SOURCE_FIDELITY, UNSUPPORTED_CLAIMS
 from engine.judges.claims import JudgePhrases, ReadReply, SentencePurpose, read
-from engine.judges.protocol import ROLE_AND_TONE, SOURCE_FIDELITY, UNSUPPORTED_CLAIMS, Case
+from engine.judges.protocol import Case
 from engine.judges.sentences import Sentence, split
 from engine.language.text import squash
 from engine.models.ledger import Ledger

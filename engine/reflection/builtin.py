@@ -17,9 +17,9 @@ from engine.types import Draft, Message
 
 LEAST_FIT = 0.2
 """A candidate of whose passages none shares so much of the message does not fit."""
-SURE = 0.6
+WELL_FOUND_FROM = 0.6
 """From this score on a question counts as one that the knowledge base answers."""
-NEAR = 2
+LOOKED_AT = 2
 """A question is answered where one of so many best sources for it is cited."""
 
 
@@ -67,5 +67,5 @@ class SearchCompleteness:
         return tuple(one for one in questions if not self._answered(one, draft)) if len(questions) > 1 else ()
 
     def _answered(self, question: str, draft: Draft) -> bool:
-        hits = self.retriever.search(question, top=NEAR)
-        return not hits or hits[0].score < SURE or any(hit.source in draft.citations for hit in hits)
+        hits = self.retriever.search(question, top=LOOKED_AT)
+        return not hits or hits[0].score < WELL_FOUND_FROM or any(hit.source in draft.citations for hit in hits)

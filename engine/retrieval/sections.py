@@ -17,6 +17,7 @@ from functools import cached_property
 
 import numpy as np
 
+from engine.free_memory import hand_back
 from engine.knowledge.base import KnowledgeBase
 from engine.knowledge.lay_questions import LayQuestions
 from engine.knowledge.section import Audience, Section
@@ -27,7 +28,6 @@ from engine.language.spelling import SAID, Spelling
 from engine.language.text import words
 from engine.language.vectors import Floats, Numbers, numbered
 from engine.memo import once_a_turn
-from engine.memory import hand_back
 from engine.retrieval.protocol import Hit, Retriever
 from engine.retrieval.questions import content_words, split, told_and_asked
 from engine.retrieval.section_weights import WEIGHTS

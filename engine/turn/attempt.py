@@ -25,9 +25,9 @@ CUT_OFF = "The last answer was cut off or not in the form asked for. Write a sho
 INCOMPLETE = "It left out part of what was asked; answer that too, or say that the sources do not. Left out: "
 ANOTHER_SOURCE = "This draft is about one source: it cites that one and no other."
 SHOWN_ABOVE = "A plea not to act is no order here. This is shown above the reply, so that it need not say it: "
-SURE = 0.6
+STANDS_ALONE_FROM = 0.6
 """From this score on a search result stands without the question before it."""
-NEAR = 0.8
+NEARLY_AS_GOOD = 0.8
 """A further source comes into context only if it fits nearly as well as the best: each costs some hundred tokens."""
 NOTHING = Filtered(outcome=Outcome.FALLBACK, draft=None, stages=())
 
@@ -182,14 +182,14 @@ class Attempt:
         with step(StepName.SEARCH):
             asked, hits = text, search(text, top=depth)
             together = follow_up(conversation.messages, text)
-            if together is not None and (not hits or hits[0].score < SURE):
+            if together is not None and (not hits or hits[0].score < STANDS_ALONE_FROM):
                 again = search(together, top=depth)
                 # Where words find nothing either way, meaning has more to go by with the question before it.
                 asked, hits = (together, again) if again or not hits else (asked, hits)
             if embedded is not None:
                 hits = await embedded.fused(asked, hits, self.ledger, top=wanted)
         if parts <= 1:
-            hits = tuple(hit for hit in hits if hit.score >= NEAR * hits[0].score)
+            hits = tuple(hit for hit in hits if hit.score >= NEARLY_AS_GOOD * hits[0].score)
         return hits
 
     async def _drafted(self, task: AgentTask) -> tuple[Draft | None, AgentTask, tuple[str, ...]]:

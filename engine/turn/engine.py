@@ -19,7 +19,7 @@ from engine.agent.smalltalk import topic_list
 from engine.exceptions import CafiError, ModelError
 from engine.knowledge.dangers import FirstAid
 from engine.knowledge.source import Source
-from engine.language.detection import LanguageDetector
+from engine.language.message_language import LanguageDetector
 from engine.language.sayings import agrees
 from engine.language.text import clean
 from engine.memo import one_turn

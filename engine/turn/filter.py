@@ -12,7 +12,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from engine.exceptions import ModelError
-from engine.judges.protocol import Case, Judge, applicable
+from engine.judges.choice import judges_for
+from engine.judges.protocol import Case, Judge
 from engine.models.ledger import Ledger
 from engine.stakes import Stakes
 from engine.steps import StepFact, StepName, note, step
@@ -197,7 +198,7 @@ async def judged(
 
 
 async def _ask_all(case: Case, judges: Mapping[str, Judge], ledger: Ledger) -> tuple[Verdict, ...]:
-    asked = applicable(case, judges)
+    asked = judges_for(case, judges)
     results = await asyncio.gather(*(_asked(one, case, ledger) for one in asked), return_exceptions=True)
     return tuple(_verdict(judge.name, one) for judge, one in zip(asked, results, strict=True))
 

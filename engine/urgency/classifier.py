@@ -14,9 +14,9 @@ from itertools import islice
 from pathlib import Path
 
 from engine.language.encoder import DANGER_HEADS, TextEncoder
-from engine.language.heads import LinearHeads
-from engine.language.letters import words
+from engine.language.letters import undisguised_words
 from engine.language.text import sentences
+from engine.language.word_heads import LinearHeads
 from engine.types import Kind, LayerResult, Message, Role, UrgencyLevel
 
 EARLIER = 2
@@ -36,9 +36,9 @@ _SENTENCES = 40  # that are read one by one
 def readings(message: str) -> list[list[str]]:
     """The words of the whole message, then of each of its sentences if there are several."""
     text = message[:_LENGTH]
-    parts = [words(one) for one in islice(sentences(text), _SENTENCES)]
+    parts = [undisguised_words(one) for one in islice(sentences(text), _SENTENCES)]
     parts = [said for said in parts if said]
-    return [words(text), *(parts if len(parts) > 1 else ())]
+    return [undisguised_words(text), *(parts if len(parts) > 1 else ())]
 
 
 def said_before(earlier: Sequence[Message]) -> tuple[str, ...]:
@@ -124,7 +124,7 @@ class UrgencyClassifier:
 def word_scores(heads: LinearHeads, message: str, earlier: Sequence[Message] = ()) -> dict[str, float]:
     """The sum of each head by words; of `urgent`, of the most alarming reading."""
     whole, *parts = readings(message)
-    before = heads.features.before(words("\n".join(one[:_LENGTH] for one in said_before(earlier))))
+    before = heads.features.before(undisguised_words("\n".join(one[:_LENGTH] for one in said_before(earlier))))
     sums = heads.sums(whole, DANGER_HEADS, before)
     for said in parts:
         alone = heads.sums(said, DANGER_HEADS[:1], before)[DANGER_HEADS[0]] - heads.description.alone

@@ -16,7 +16,7 @@ from pydantic import Field, field_validator
 
 from engine.exceptions import ConfigurationError
 from engine.files import read_yaml
-from engine.language.letters import words
+from engine.language.letters import undisguised_words
 from engine.settings import Strict
 from engine.types import Kind, LayerResult, Message, UrgencyLevel
 
@@ -77,7 +77,7 @@ class _Phrase:
             if part == _GAP:
                 found.append(None)
                 continue
-            spelt, open_end = words(part.removesuffix("*")), part.endswith("*")
+            spelt, open_end = undisguised_words(part.removesuffix("*")), part.endswith("*")
             if len(spelt) != 1 or not _WORD.fullmatch(part):
                 raise ValueError(f"{written!r} may hold words, word* and one ... only")
             found.append((spelt[0], open_end))
@@ -89,7 +89,7 @@ class _Phrase:
     def letters(self) -> str:
         """The phrase without blanks, as somebody writes it letter by letter; empty for one with a gap or an open end."""
         whole = [part[0] for part in self.parts if part is not None and not part[1]]
-        return "".join(words("".join(whole))) if len(whole) == len(self.parts) else ""
+        return "".join(undisguised_words("".join(whole))) if len(whole) == len(self.parts) else ""
 
     def begins_at(self, said: Sequence[str], at: int) -> bool:
         """Whether the phrase stands in the words from a place on."""
@@ -141,7 +141,7 @@ class Floor:
         """`urgent` where a phrase stands in the message; the turns before it are not read. Whoever writes little else, or spells
         it out, means it."""
         text = message[:_LENGTH]
-        said = words(text)
+        said = undisguised_words(text)
         plain = _among(self.phrases, said)
         phrase = plain or self._spelt_out(text)
         return LayerResult(
@@ -158,9 +158,9 @@ class Floor:
         if not runs:
             return None
         joined = _SPELT_OUT.sub(lambda run: _letters(run[0]), text)
-        letters = " ".join("".join(words(_letters(run))) for run in runs)
+        letters = " ".join("".join(undisguised_words(_letters(run))) for run in runs)
         whole = (one for some in self.phrases.values() for one in some if one.letters and one.letters in letters)
-        return _among(self.phrases, words(joined)) or next(whole, None)
+        return _among(self.phrases, undisguised_words(joined)) or next(whole, None)
 
 
 def _letters(run: str) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from engine import Budget, Case, ConfigurationError, Decision, Judge, Ledger, Verdict, applicable
+from engine import Budget, Case, ConfigurationError, Decision, Judge, Ledger, Verdict, judges_for
 from evaluation.calibration.recordings import UNRECORDED
 from evaluation.calibration.scenarios import LabelledReply
 from evaluation.judges import Judging, case_of
@@ -88,7 +88,7 @@ async def ask_all(
             one_judge(one, case, judge, stage)
             for one, case in zip(scenarios, cases, strict=True)
             for stage in subject.stages
-            for judge in applicable(case, tiers[stage])
+            for judge in judges_for(case, tiers[stage])
         )
     )
     checked = [_by_code(one, case, subject) for one, case in zip(scenarios, cases, strict=True)]
@@ -98,7 +98,7 @@ async def ask_all(
 def questions(scenarios: Sequence[LabelledReply], subject: Subject, repeat: int) -> int:
     """How many trials there will be, for a progress bar."""
     tiers, cases = subject.judging.team.tiers, [case_of(one, subject.judging) for one in scenarios]
-    return repeat * sum(len(applicable(case, tiers[stage])) for case in cases for stage in subject.stages)
+    return repeat * sum(len(judges_for(case, tiers[stage])) for case in cases for stage in subject.stages)
 
 
 async def _trial(scenario: str, case: Case, judge: Judge, stage: Tier, run: int) -> Trial:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from adapters.conversation.incoming import Incoming
 from adapters.conversation.outgoing import Button, Outgoing, Picture
 from adapters.delivery.text_parts import utf16_units
-from adapters.discord_adapter.plain import MESSAGE, messages, plain
+from adapters.discord_adapter.message_text import MESSAGE_UNITS, messages, plain
 from adapters.storage.identity import ChatIdentity
 from tests.discord import Room, agreed, pinged, running
 from tests.fakes.faulty_discord import FaultyDiscord
@@ -66,7 +66,7 @@ def test_no_text_at_all_becomes_markup(text: str) -> None:
 def test_messages_fit_and_lose_nothing_that_can_be_seen(text: str, title: str) -> None:
     """Every message has at most 2000 characters as Discord counts them; only our title is in bold."""
     shown = messages(f"{title}\n{text}" if title else text, title)
-    assert all(utf16_units(one) <= MESSAGE for one in shown)
+    assert all(utf16_units(one) <= MESSAGE_UNITS for one in shown)
     assert all(one.startswith("**") is (at == 0 and bool(title)) for at, one in enumerate(shown))
 
 

@@ -95,7 +95,9 @@ async def rig(
             model = OpenAIModel(chosen, account=account)
             stack.push_async_callback(model.aclose)
             breaker = Breaker(settings=settings, clock=clock)
-            endpoints.append(Endpoint(model=model, once=model.once(), account=account, breaker=breaker))
+            endpoints.append(
+                Endpoint(model=model, without_retries=model.without_retries(), account=account, breaker=breaker)
+            )
         yield Rig(model=Endpoints(endpoints), endpoints=endpoints, servers=servers, clock=clock)
 
 

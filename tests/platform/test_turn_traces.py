@@ -18,7 +18,7 @@ import pytest
 from aiohttp import web
 
 from adapters.telegram_adapter.adapter import TelegramBot
-from bots.check import findings
+from bots.cli.check import findings
 from bots.settings import CafiSettings, TraceSettings, read_settings
 from bots.traces import untaken
 from bots.web import web as page
@@ -368,7 +368,7 @@ def test_switched_off_nothing_of_it_is_imported(tmp_path: Path) -> None:
 import sys
 sys.argv = ["cafi", "ask", "why can i not sleep", "--agents", "builtin", "--kb", sys.argv[1]]
 from bots.cli import app
-import bots.runner, bots.workers, bots.web, bots.telegram, bots.check
+import bots.runner, bots.workers, bots.web, bots.telegram, bots.cli.check
 try:
     app()
 except SystemExit as ended:

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adapters.storage.tables import events
-from adapters.web_adapter.address_limits import Addresses, Buckets, Places, forwarded
+from adapters.web_adapter.buckets import Addresses, Buckets, Places, forwarded
 from adapters.web_adapter.cookies import Cookies, Preferences
 from adapters.web_adapter.prose import prose, with_links
 from adapters.web_adapter.settings import WebSettings

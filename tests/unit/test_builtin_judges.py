@@ -10,8 +10,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from engine.judges.builtin import BuiltinRoleAndTone, BuiltinSourceFidelity, BuiltinUnsupportedClaims
+from engine.judges.choice import ROLE_AND_TONE, SOURCE_FIDELITY, UNSUPPORTED_CLAIMS
 from engine.judges.claims import JudgePhrases
-from engine.judges.protocol import ROLE_AND_TONE, SOURCE_FIDELITY, UNSUPPORTED_CLAIMS, Case, Judge
+from engine.judges.protocol import Case, Judge
 from engine.judges.tone import ToneHead
 from engine.knowledge.source import Source
 from engine.models.ledger import Ledger

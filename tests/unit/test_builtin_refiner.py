@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from engine.judges.choice import ROLE_AND_TONE, SOURCE_FIDELITY, UNSUPPORTED_CLAIMS
 from engine.judges.claims import JudgePhrases
-from engine.judges.protocol import ROLE_AND_TONE, SOURCE_FIDELITY, UNSUPPORTED_CLAIMS, Case
+from engine.judges.protocol import Case
 from engine.models.ledger import Ledger
 from engine.refiner.builtin import BuiltinRefiner, Disclaimer, cut
 from engine.types import Basis, Decision, Draft, Tier, Verdict

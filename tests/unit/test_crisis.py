@@ -14,7 +14,8 @@ from adapters.web_adapter.prose import prose, with_contacts, with_links
 from engine.exceptions import ConfigurationError
 from engine.language.text import sentences, words
 from engine.types import Kind
-from engine.urgency.referral import CountryContacts, Referral, load_referrals, referral_warnings
+from engine.urgency.contacts import CountryContacts, contact_warnings
+from engine.urgency.referral import Referral, load_referrals
 
 FOLDER = Path(__file__).resolve().parents[2] / "config" / "crisis"
 COUNTRIES = sorted(path.stem for path in FOLDER.glob("*.yaml"))
@@ -294,7 +295,7 @@ def test_old_or_missing_verification_warns(tmp_path: Path) -> None:
     rows = [contact(name, extra=f", verified_on: {day}" if day else "") for name, day in dates.items()]
     contacts = load_referral(folder(tmp_path, *rows), "xx").contacts
     assert isinstance(contacts, CountryContacts)
-    found = {one.key: one.problem for one in referral_warnings(contacts, tmp_path / "xx.yaml", TODAY)}
+    found = {one.key: one.problem for one in contact_warnings(contacts, tmp_path / "xx.yaml", TODAY)}
     assert found == {"Never": "Nobody has verified this contact.", "Old": "Last verified more than 365 days ago."}
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from engine.exceptions import ConfigurationError, ModelUnavailable
-from engine.judges.protocol import ROLE_AND_TONE
+from engine.judges.choice import ROLE_AND_TONE
 from engine.types import Decision
 from evaluation.facilitating.checkpoints import Checkpoint, read_checkpoints
 from evaluation.facilitating.drift import Drifted, DriftSearch

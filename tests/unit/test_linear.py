@@ -17,9 +17,9 @@ import adapters
 import engine
 from adapters.moderation.redaction import as_shown
 from engine.language.encoder import DANGER_HEADS as NAMES
-from engine.language.heads import LinearHeads
 from engine.language.letters import legible, plain
 from engine.language.text import clean, fold, sentences, words
+from engine.language.word_heads import LinearHeads
 from engine.retrieval.questions import split
 from engine.urgency.classifier import word_scores
 from engine.urgency.floor import Floor

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from bots.settings import CafiSettings
+from engine.judges.choice import CITED_REPLY, UNCITED_REPLY, judges_for
 from engine.judges.llm import LlmJudge
-from engine.judges.protocol import CITED_REPLY, UNCITED_REPLY, Case, applicable
+from engine.judges.protocol import Case
 from engine.knowledge.base import KnowledgeBase
 from engine.models.ledger import Ledger
 from engine.models.scripted import ScriptedModel
@@ -176,10 +177,10 @@ def test_citations_pick_the_judges_and_role_is_always_judged(tmp_path: Path) -> 
     team = application(tmp_path, scripted({})).engine.assistants["schizophrenia"].teams[0]
     cited = case(tmp_path)
     uncited = replace(cited, draft=Draft(reply="x", basis=Basis.GENERAL), sources=())
-    assert [one.name for one in applicable(cited, team.chief)] == ["source_fidelity", "role_and_tone"]
-    assert [one.name for one in applicable(uncited, team.chief)] == ["unsupported_claims", "role_and_tone"]
-    assert [one.name for one in applicable(cited, team.preliminary)] == [CITED_REPLY]
-    assert [one.name for one in applicable(uncited, team.preliminary)] == [UNCITED_REPLY]
+    assert [one.name for one in judges_for(cited, team.chief)] == ["source_fidelity", "role_and_tone"]
+    assert [one.name for one in judges_for(uncited, team.chief)] == ["unsupported_claims", "role_and_tone"]
+    assert [one.name for one in judges_for(cited, team.preliminary)] == [CITED_REPLY]
+    assert [one.name for one in judges_for(uncited, team.preliminary)] == [UNCITED_REPLY]
 
 
 async def test_an_accepting_judge_answers_in_thirty_tokens(tmp_path: Path) -> None:

@@ -15,8 +15,8 @@ from sqlalchemy import update
 from adapters.conversation.incoming import Incoming
 from adapters.conversation.state import Answered
 from adapters.moderation.audit import CLOSED, Action, AuditLog, Target
+from adapters.moderation.info_posts import Post, PostStore, changed, holds_a_phone_number
 from adapters.moderation.policy import Admission, Mode, Reason, reason_to_wait
-from adapters.moderation.posts import Post, PostStore, changed, holds_a_phone_number
 from adapters.moderation.rechecks import Recheck
 from adapters.moderation.redaction import MOST, as_shown
 from adapters.moderation.review_queue import ReviewQueue

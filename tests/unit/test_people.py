@@ -14,7 +14,7 @@ from adapters.conversation.texts import load_languages
 from adapters.people.cards import service_cards
 from adapters.people.hours import DAYS, OpenHours, opening
 from adapters.people.services import OwnPeople, PeopleService, read_people
-from bots.check import findings_of
+from bots.cli.check import findings_of
 from bots.settings import CafiSettings
 from engine.exceptions import ConfigurationError
 from tests.people import PEOPLE, SHIPPED, config_with

@@ -13,7 +13,7 @@ import pytest
 from sqlalchemy import Connection, insert, select, text, update
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from adapters.delivery.retry import Retry
+from adapters.delivery.storage_retry import StorageRetry
 from adapters.storage.database import Database
 from adapters.storage.postgresql import take_time
 from adapters.storage.schema_version import migrate
@@ -264,7 +264,7 @@ async def test_a_server_that_went_away_is_waited_for(postgresql: PostgresServer,
         assert PASSWORD not in str(raised.value)
         with pytest.raises(StorageUnavailable):
             await store.take([message()])
-        retried = asyncio.create_task(Retry(seconds=0.01).until_done(lambda: store.spend(1, 1, 0.0)))
+        retried = asyncio.create_task(StorageRetry(seconds=0.01).until_done(lambda: store.spend(1, 1, 0.0)))
         await asyncio.sleep(0)
     finally:
         postgresql.start()

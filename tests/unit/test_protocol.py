@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from bots.check import findings
+from bots.cli.check import findings
 from bots.compose import Application
 from bots.paths import data_root
 from bots.protocol import published_protocol

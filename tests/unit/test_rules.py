@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from engine.exceptions import RuleError
-from engine.judges.protocol import ROLE_AND_TONE, SOURCE_FIDELITY, UNSUPPORTED_CLAIMS
+from engine.judges.choice import ROLE_AND_TONE, SOURCE_FIDELITY, UNSUPPORTED_CLAIMS
 from engine.rules import RuleBook
 
 FOLDER = Path(__file__).resolve().parents[2] / "config" / "rules"

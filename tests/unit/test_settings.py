@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from bots.check import findings
+from bots.cli.check import findings
 from bots.compose import Application
 from bots.settings import CafiSettings, read_settings
 from engine.exceptions import ConfigurationError

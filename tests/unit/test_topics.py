@@ -10,7 +10,7 @@ import pytest
 from adapters.conversation.chat import Chat
 from adapters.conversation.outgoing import BUTTON_BYTES, Button, Outgoing
 from adapters.conversation.topics import A_PAGE, CATEGORIES_A_PAGE
-from adapters.discord_adapter.plain import LABEL
+from adapters.discord_adapter.message_text import LABEL_CHARACTERS
 from adapters.discord_adapter.wire import IN_A_ROW, ROWS, coded
 from bots.terminal import terminal_chat
 from tests.chats import begun, chat_over, last, shown
@@ -63,7 +63,7 @@ def fitting(page: Outgoing) -> bool:
     """Whether Telegram carries every button, and Discord shows all of them with their labels whole."""
     flat = [one for row in page.buttons for one in row]
     rows = coded(page.buttons, owner=2**63, context=str(2**63))
-    carried = all(len(one.code().encode()) <= BUTTON_BYTES and 0 < len(one.label) <= LABEL for one in flat)
+    carried = all(len(one.code().encode()) <= BUTTON_BYTES and 0 < len(one.label) <= LABEL_CHARACTERS for one in flat)
     few = all(len(buttons(page, one)) <= A_PAGE + 1 for one in ("topic", "section"))
     laid_out = len(rows) <= ROWS and all(len(row) <= IN_A_ROW for row in rows)
     return carried and few and laid_out and sum(map(len, rows)) == len(flat) and len(flat) <= CATEGORIES_A_PAGE + 2

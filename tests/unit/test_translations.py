@@ -12,13 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bots.check import findings_of, missing_in
+from bots.cli.check import findings_of, missing_in
 from bots.compose import Application
 from bots.settings import CafiSettings
 from engine.agent.smalltalk import SmallTalk
 from engine.exceptions import ConfigurationError, ModelOutputError
 from engine.knowledge.base import KnowledgeBase, scan_edition
-from engine.language.detection import LanguageDetector
+from engine.language.message_language import LanguageDetector
 from engine.models.prompted_model import PromptedModel
 from engine.models.protocol import Prompt
 from engine.models.scripted import ScriptedModel

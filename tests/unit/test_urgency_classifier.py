@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from engine.exceptions import ConfigurationError
 from engine.language.encoder import TextEncoder
-from engine.language.letters import words
+from engine.language.letters import undisguised_words
 from engine.types import Kind, LayerResult, Message, Role, UrgencyLevel
 from engine.urgency.classifier import UrgencyClassifier, readings
 from evaluation.urgency_training import DATA, RECORD, WEIGHTS
@@ -122,7 +122,7 @@ def test_nothing_but_the_finding_leaves_the_layer() -> None:
 )
 def test_disguises_are_read_as_the_same_words(plain: str, disguised: str) -> None:
     """Case, apostrophes, digits for letters, accents and repeated letters change nothing."""
-    assert words(plain) == words(disguised)
+    assert undisguised_words(plain) == undisguised_words(disguised)
 
 
 @st.composite
@@ -147,7 +147,7 @@ def disguises(draw: st.DrawFn) -> tuple[str, str]:
 def test_no_disguise_goes_undetected(pair: tuple[str, str]) -> None:
     """No change of apostrophes, case, blanks, invisible characters or homoglyphs hides a detected message."""
     text, changed = pair
-    assert words(text) == words(changed)
+    assert undisguised_words(text) == undisguised_words(changed)
     assert level(changed) is not UrgencyLevel.NONE
 
 
@@ -161,7 +161,7 @@ def test_any_text_is_assessed(text: str) -> None:
 def test_readings_are_the_whole_and_its_sentences() -> None:
     """A message of one sentence is read once, a longer one also sentence by sentence."""
     assert len(readings("One sentence only")) == 1
-    assert readings("It rains. I stay in.")[1:] == [words("It rains."), words("I stay in.")]
+    assert readings("It rains. I stay in.")[1:] == [undisguised_words("It rains."), undisguised_words("I stay in.")]
 
 
 def test_the_weights_are_small_and_belong_to_their_record() -> None:

@@ -85,7 +85,7 @@ class Buckets:
 
 
 @dataclass(frozen=True, kw_only=True)
-class AddressLimits:
+class AddressBuckets:
     """What one address may do in a minute. `refused`: posts that get a page of their own; then all get the same one."""
 
     begun: Buckets

@@ -15,7 +15,7 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, Field
 
 from engine.exceptions import ConfigurationError
-from engine.language.features import Features
+from engine.language.word_features import WordFeatures
 
 FORMAT = 2
 
@@ -53,7 +53,7 @@ class LinearHeads:
 
     description: Description
     weights: Mapping[str, array[int]]
-    features: Features
+    features: WordFeatures
 
     @classmethod
     def load(cls, path: Path, names: Sequence[str], *, trained_by: str) -> LinearHeads:
@@ -82,7 +82,7 @@ class LinearHeads:
             if sys.byteorder == "big":
                 table.byteswap()
             weights[name] = table
-        return cls(description, weights, Features(description.concepts, description.bits))
+        return cls(description, weights, WordFeatures(description.concepts, description.bits))
 
     def threshold(self, name: str) -> float:
         """What a head's sum must reach, or by how much it must lead."""

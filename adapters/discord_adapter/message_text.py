@@ -9,9 +9,9 @@ import re
 
 from adapters.delivery.text_parts import split_text, utf16_units
 
-MESSAGE = 2000
+MESSAGE_UNITS = 2000
 """What Discord takes in one message."""
-LABEL = 80
+LABEL_CHARACTERS = 80
 _JOINER = "\N{WORD JOINER}"
 # Controls, and whatever turns the direction of writing or cannot be seen; joiners stay: emoji and scripts need them.
 _UNSEEN = re.compile(
@@ -41,7 +41,7 @@ def _spelled(found: re.Match[str]) -> str:
 def label(text: str) -> str:
     """What stands on a button: no markup is read there, but its length is limited."""
     shown = " ".join(_UNSEEN.sub("", text).split()) or "…"
-    return shown if len(shown) <= LABEL else shown[: LABEL - 1].rstrip() + "…"
+    return shown if len(shown) <= LABEL_CHARACTERS else shown[: LABEL_CHARACTERS - 1].rstrip() + "…"
 
 
 def messages(text: str, title: str = "", room: int = 0) -> list[str]:
@@ -51,7 +51,7 @@ def messages(text: str, title: str = "", room: int = 0) -> list[str]:
     """
     begins = bool(title) and text.startswith(title)
     room += 4 if begins else 0
-    pieces = split_text(text, MESSAGE - room, lambda piece: utf16_units(plain(piece)))
+    pieces = split_text(text, MESSAGE_UNITS - room, lambda piece: utf16_units(plain(piece)))
     shown = [plain(piece) for piece in pieces]
     if begins and pieces[0].startswith(title):
         shown[0] = f"**{plain(title)}**{plain(pieces[0][len(title) :])}"

@@ -38,12 +38,12 @@ from engine import (
     Texts,
     UnreachableModel,
     conflicting_dangers,
+    contact_faults,
+    contact_warnings,
     lay_question_faults,
     questions_file,
     read_lay_questions,
     read_yaml,
-    referral_faults,
-    referral_warnings,
     scan_edition,
     scan_knowledge,
 )
@@ -312,8 +312,8 @@ def _crisis(running: Application) -> Iterator[Finding]:
             yield from () if path in named else [Finding(level="error", problem=error)]
             continue
         if path not in named:  # the first fault of all countries has been reported above
-            yield from (Finding(level="error", problem=one) for one in referral_faults(contacts, path))
-        yield from (Finding(level="warning", problem=one) for one in referral_warnings(contacts, path, date.today()))
+            yield from (Finding(level="error", problem=one) for one in contact_faults(contacts, path))
+        yield from (Finding(level="warning", problem=one) for one in contact_warnings(contacts, path, date.today()))
 
 
 def _assistants(running: Application) -> Iterator[Finding]:

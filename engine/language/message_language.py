@@ -15,15 +15,15 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from engine.language.heads import LinearHeads
-from engine.language.letters import words as head_words
+from engine.language.letters import undisguised_words
 from engine.language.ordinary import ordinary_words
 from engine.language.text import STOP_WORDS, words
+from engine.language.word_heads import LinearHeads
 from engine.types import Message, Role
 
-SURE = 0.2
+BELIEVED_FROM = 0.2
 """From this probability on another language than the usual one is believed."""
-LEAST = 4
+WEIGHED_BELOW = 4
 """A message with fewer words is weighed against the language of what was written before it."""
 PLAIN = 0.6
 """With so large a share of everyday English words a message is plainly English."""
@@ -42,7 +42,7 @@ SHORTEST = 2
 """A single word is taken for one of the language before it; as the first, for that of a greeting, or of the usual one."""
 OURS = ("de", "en", "es", "fr", "nb")
 """The languages that we have."""
-LONGEST = 400
+READ_CHARACTERS = 400
 """Characters that are looked at."""
 _READ_AS = {
     **dict.fromkeys(("no", "nn", "da", "sv", "is"), "nb"),
@@ -67,21 +67,21 @@ class LanguageDetector:
 
     def of(self, message: str, earlier: Sequence[Message] = (), usual: str | None = None) -> str:
         """The code of the language, the usual one in doubt; `usual` in place of the detector's own."""
-        said = words(message[:LONGEST])
+        said = words(message[:READ_CHARACTERS])
         if all(len(one) == 1 for one in said):  # letters by themselves tell no language
             return self._before(earlier, usual) or usual or self.usual
-        if len(said) < LEAST:
+        if len(said) < WEIGHED_BELOW:
             return self._of_a_few(said, message, earlier, usual)
         usual = usual or self.usual
         if usual == "en" and _plainly_english(said):
             return usual
-        code, chance = identifier().likeliest(message[:LONGEST])
-        believed = UNSURE if code in OURS else DOUBTED if len(said) <= SHORT else SURE
+        code, chance = identifier().likeliest(message[:READ_CHARACTERS])
+        believed = UNSURE if code in OURS else DOUBTED if len(said) <= SHORT else BELIEVED_FROM
         if chance < believed and self.few is not None:
-            sums = self.few.sums(head_words(message[:LONGEST]), OURS)
+            sums = self.few.sums(undisguised_words(message[:READ_CHARACTERS]), OURS)
             own = max(sums, key=sums.__getitem__)
             code, chance = (own, 1.0) if sums[own] >= 0 else (code, chance)
-        return code if chance >= SURE else self._before(earlier, usual) or usual
+        return code if chance >= BELIEVED_FROM else self._before(earlier, usual) or usual
 
     def _before(self, earlier: Sequence[Message], usual: str | None) -> str | None:
         """The language of the last message that has more than one word, None where there is none."""
@@ -94,7 +94,7 @@ class LanguageDetector:
         expected = before or usual or self.usual
         if len(said) < SHORTEST or self.few is None:
             return self.greetings.get("".join(said), expected) if before is None else expected
-        chances = {expected: FOREIGN, **_chances(self.few, message[:LONGEST])}
+        chances = {expected: FOREIGN, **_chances(self.few, message[:READ_CHARACTERS])}
         if _plainly_english(said):
             chances["en"] *= STAYING
         chances[expected] *= LEANING if before is None else STAYING
@@ -103,14 +103,14 @@ class LanguageDetector:
 
 def _chances(heads: LinearHeads, text: str) -> dict[str, float]:
     """How likely a text is of each of our languages."""
-    sums = heads.sums(head_words(text), OURS)
+    sums = heads.sums(undisguised_words(text), OURS)
     chances = {code: 1 / (1 + math.exp(-of)) for code, of in sums.items()}
     whole = sum(chances.values())
     return {code: chance / whole for code, chance in chances.items()}
 
 
 def _shows(one: Message) -> bool:
-    return one.role is Role.USER and len(words(one.content[:LONGEST])) >= SHORTEST
+    return one.role is Role.USER and len(words(one.content[:READ_CHARACTERS])) >= SHORTEST
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ def _nothing() -> None:
 
 
 @dataclass(kw_only=True)
-class Retry:
+class StorageRetry:
     """Tries until the database takes it. `seconds`: the first wait, doubled each time. `ended`: no more attempts."""
 
     seconds: float = 1.0

@@ -11,12 +11,12 @@ from dataclasses import dataclass, field, replace
 import discord
 
 from adapters.conversation.texts import Languages
+from adapters.discord_adapter.message_text import messages, plain
 from adapters.discord_adapter.moderation_definitions import MOST_HOURS
 from adapters.discord_adapter.moderation_desk import DiscordDesk
-from adapters.discord_adapter.plain import messages, plain
 from adapters.moderation.audit import Action, Target
+from adapters.moderation.info_posts import Post, changed
 from adapters.moderation.moderation import Moderation
-from adapters.moderation.posts import Post, changed
 from engine import Assistant, Source, StorageError, clean
 
 TO_POST, TO_POLL = "View Channel, Send Messages", "View Channel, Send Messages, Create Polls"
@@ -25,7 +25,7 @@ _log = logging.getLogger("cafi.discord")
 
 
 @dataclass(kw_only=True)
-class Posting:
+class InfoPosts:
     """Posts what moderators have approved. Everything answers with a line for the moderator who asked."""
 
     moderation: Moderation

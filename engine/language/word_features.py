@@ -6,13 +6,13 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice, pairwise
 
-from engine.language.letters import words
+from engine.language.letters import undisguised_words
 
 _NEAR = 6  # words between two ideas that are seen together
 _CONCEPTS = 4  # ideas that one word may carry
 
 
-class Features:
+class WordFeatures:
     """The features of texts in a table of `2 ** bits` places; `concepts` are words by idea, `*` marks a beginning.
 
     Nothing of a text is kept.
@@ -24,7 +24,7 @@ class Features:
         self._beginnings: dict[str, list[str]] = {}
         for name, entries in concepts.items():
             for entry in entries.split():
-                spelt = "_".join(words(entry.rstrip("*").replace("_", " ")))
+                spelt = "_".join(undisguised_words(entry.rstrip("*").replace("_", " ")))
                 (self._beginnings if entry.endswith("*") else self._exact).setdefault(spelt, []).append(name)
 
     def place(self, feature: str) -> int:
