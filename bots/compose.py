@@ -274,7 +274,7 @@ class Application(Parts):
     @cached_property
     def human_claims(self) -> HumanClaims:
         """The words with which a reply would claim to be a human being."""
-        return HumanClaims.load(self.settings.config_folder / "judges" / "human.yaml")
+        return HumanClaims.load(self.settings.config_folder / "judges" / "human_claims.yaml")
 
     @cached_property
     def tone_head(self) -> ToneHead:

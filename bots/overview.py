@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import select
 
 from adapters import weeks
+from adapters.delivery.store import SPENDING_DAYS
 from adapters.editorial.shelf import Shelf
 from adapters.storage.saved_counts import ReferralCounts, ended_unanswered
 from adapters.storage.tables import spending
@@ -21,9 +22,6 @@ if TYPE_CHECKING:
     from adapters.feedback.questions import Questions
     from adapters.web_adapter.overview import Figure, Overview
     from bots.compose import Application
-
-DAYS = 14
-"""Days of spending that are shown."""
 
 
 async def overview(chats: Chats) -> Overview:
@@ -72,12 +70,12 @@ def source_states(shelf: Shelf, today: date) -> Counter[str]:
 async def _spent(chats: Chats, today: date) -> list[tuple[str, int, float]]:
     """Day, tokens and cost of the last days, today last."""
     last = (today - date(1970, 1, 1)).days
-    query = select(spending).where(spending.c.day > last - DAYS)
+    query = select(spending).where(spending.c.day > last - SPENDING_DAYS)
     rows = await chats.database.run(lambda connection: connection.execute(query).all())
     by_day = {row.day: (row.tokens, row.cost) for row in rows}
     return [
         (datetime.fromtimestamp(day * 86_400, UTC).date().isoformat(), *by_day.get(day, (0, 0.0)))
-        for day in range(last - DAYS + 1, last + 1)
+        for day in range(last - SPENDING_DAYS + 1, last + 1)
     ]
 
 

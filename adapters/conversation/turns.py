@@ -38,7 +38,7 @@ from engine import (
     step,
 )
 
-DECLINED_BEFORE_PEOPLE = 2
+UNANSWERED_BEFORE_PEOPLE = 2
 """So many answers in a row that were none, and the operator's people are offered."""
 PERSON = "person"
 """The subject of questions whether a person answers: `config/service`."""
@@ -271,7 +271,7 @@ class Turns:
 
     def _people_offered(self, state: ChatState, said: ChatTexts) -> tuple[str, ChatState]:
         """After two answers in a row that were none, whom else one can ask; the counting then begins anew."""
-        if state.declined < DECLINED_BEFORE_PEOPLE:
+        if state.declined < UNANSWERED_BEFORE_PEOPLE:
             return "", state
         offered = self.pages.people_below(state, said.people.offered)
         return f"\n\n{offered}" if offered else "", replace(state, declined=0)

@@ -22,7 +22,7 @@ from adapters.conversation.incoming import Incoming
 from adapters.conversation.outgoing import Outgoing
 from adapters.conversation.state import ChatState
 from adapters.delivery.inbox import Inbox, OwnInbox
-from adapters.delivery.limits import ALWAYS, ChatLimits
+from adapters.delivery.limits import UNLIMITED_COMMANDS, ChatLimits
 from adapters.delivery.screen import Gone, NotNow, Part, Screen
 from adapters.delivery.storage_retry import StorageRetry
 from adapters.delivery.store import ChatStore, Kept, Superseded, Waiting
@@ -48,7 +48,7 @@ STARTING = 2
 """Turns that may begin in one round of the event loop: hundreds at once would keep every delivery waiting for a second."""
 TROUBLE_SECONDS, MOST_TROUBLE = 3600.0, 10_000
 """How long, and of how many messages, it is known that their people were told of trouble."""
-LATE_SECONDS = 300
+AWAY_SECONDS = 300
 """An answer this long after its question says so."""
 _log = logging.getLogger("cafi.dispatch")
 
@@ -147,14 +147,14 @@ class Dispatch:
     async def _in_time(self, kept: list[Incoming]) -> tuple[list[Incoming], list[Incoming]]:
         """What is taken, and what would wait for too long; what no limit holds back is taken."""
         most = self.crowded_after
-        asking = [one for one in kept if one.command not in ALWAYS]
+        asking = [one for one in kept if one.command not in UNLIMITED_COMMANDS]
         age = 0.0
         if most is not None and asking:
             with suppress(StorageError):  # taking them will say so
                 age = await self._inbox.age()
         if most is None or age <= most:
             return kept, []
-        return [one for one in kept if one.command in ALWAYS], asking
+        return [one for one in kept if one.command in UNLIMITED_COMMANDS], asking
 
     async def _put_off(self, incoming: Incoming) -> None:
         """Ask somebody to write again later, once in a while; words of danger get the referral each time."""
@@ -309,7 +309,7 @@ class Dispatch:
                 await self._deliver(line, waiting, self.chat.pages.sorry(state))
             self.on_given_up()
             return
-        if incoming.at and self.store.now() - incoming.at > LATE_SECONDS:
+        if incoming.at and self.store.now() - incoming.at > AWAY_SECONDS:
             incoming = incoming.after_an_absence()
         waiting, line.begun = replace(waiting, incoming=incoming), time.monotonic()
         try:

@@ -13,7 +13,7 @@ from adapters.storage.identity import ChatIdentity, Passing
 _MINUTE = 60.0
 _TELL_EVERY = 60.0
 _MOST_CHATS = 20_000
-ALWAYS = {"crisis", "people", "danger", "forget", "stop", "safe", "decided"}
+UNLIMITED_COMMANDS = {"crisis", "people", "danger", "forget", "stop", "safe", "decided"}
 """Commands that no limit holds back: help, leaving, and a reply that has waited for a moderator."""
 
 
@@ -34,7 +34,7 @@ class ChatLimits:
 
     def admit(self, incoming: Incoming, ahead: int) -> bool:
         """Whether a message is taken, with so many of the same chat ahead of it."""
-        if incoming.command in ALWAYS:
+        if incoming.command in UNLIMITED_COMMANDS:
             return ahead < 4 * self.waiting
         now = self.clock()
         taken = self._taken.setdefault(self._name(incoming.identity), deque())
@@ -50,7 +50,7 @@ class ChatLimits:
     def take_back(self, incoming: Incoming) -> None:
         """A message that was admitted could not be stored: it does not count, as it will come again."""
         taken = self._taken.get(self._name(incoming.identity))
-        if taken and incoming.command not in ALWAYS:
+        if taken and incoming.command not in UNLIMITED_COMMANDS:
             taken.pop()
 
     def may_tell(self, identity: ChatIdentity) -> bool:

@@ -27,6 +27,8 @@ _STATE, _WAITING, _CURSOR = "state", "waiting", "cursor"
 _UNSEALED = b"\x00"
 """In place of the number of a sealed text's form: the migration had no secret to seal with."""
 POLL_DAYS = 7
+SPENDING_DAYS = 14
+"""So many days of what models have cost are kept, as sums of all chats, and shown to the operator."""
 """A poll that nobody has answered by then is forgotten."""
 
 
@@ -397,7 +399,7 @@ class ChatStore:
             connection.execute(delete(asked).where((asked.c.day < day - asked_days) | (asked.c.day > day)))
             connection.execute(delete(polls).where((polls.c.day < day - POLL_DAYS) | (polls.c.day > day)))
             for sums in (spending, endpoint_spending):
-                connection.execute(delete(sums).where((sums.c.day < day - 1) | (sums.c.day > day)))
+                connection.execute(delete(sums).where((sums.c.day <= day - SPENDING_DAYS) | (sums.c.day > day)))
             connection.execute(update(secrets).where(secrets.c.day > day).values(day=day))
             over = (boards.c.seen_hour + self.idle_hours < hour) | (boards.c.seen_hour > hour)
             ring(connection, connection.execute(delete(boards).where(over).returning(boards.c.chat)).scalars().all())

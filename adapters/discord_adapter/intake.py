@@ -49,7 +49,7 @@ LOOK_SECONDS = 1.0
 """For how long Discord is asked whose a thread is; without an answer, the person has a context of their own there."""
 CHOICES = 25
 _SEEN, _SEEN_SECONDS = 5000, 3600.0
-ALWAYS = frozenset(
+ALLOWED_WHILE_PAUSED = frozenset(
     {"crisis", "forget", "stop", "danger", "decline", "safe", "country", "language", "privacy", "whocanread", "open"}
     | {"people", "report"}
 )
@@ -186,7 +186,7 @@ class DiscordIntake:
 
     async def _refusal(self, seat: Seat, incoming: Incoming) -> Outgoing | None:
         """What is said in place of an answer while paused, and where the bot does not answer; help is never refused."""
-        if incoming.command in ALWAYS:
+        if incoming.command in ALLOWED_WHILE_PAUSED:
             return None
         elsewhere = seat.where is not None and not self.gate.allowed(seat.where, seat.roles)
         if not elsewhere and not self.gate.paused:

@@ -12,34 +12,13 @@ import discord
 
 from adapters.conversation.outgoing import Outgoing
 from adapters.delivery.screen import NotNow
+from adapters.discord_adapter.bot_permissions import lacking_permissions
 from adapters.discord_adapter.texts import DiscordTexts
 from adapters.discord_adapter.wire import Missing, Refused, TokenOver, Unfit, Wire
 
 TELL_EVERY = 3600.0
 """Seconds between two words about the same thing."""
-NEEDED = {
-    "view_channel": "View Channel",
-    "send_messages": "Send Messages",
-    "read_message_history": "Read Message History",
-    "attach_files": "Attach Files",
-}
-"""Rights that the bot needs in every channel it answers in, in the words of Discord's settings."""
-FOR_THREADS = {
-    "create_public_threads": "Create Public Threads",
-    "send_messages_in_threads": "Send Messages in Threads",
-}
 _log = logging.getLogger("cafi.discord")
-
-
-def needed(mode: str) -> dict[str, str]:
-    """The rights for a way of answering, and no more."""
-    return {**NEEDED, **FOR_THREADS} if mode == "thread" else NEEDED
-
-
-def lacking(channel: discord.abc.GuildChannel | discord.Thread, mode: str) -> list[str]:
-    """The names of the rights that we lack in a channel."""
-    held = channel.permissions_for(channel.guild.me)
-    return [name for right, name in needed(mode).items() if not getattr(held, right)]
 
 
 @dataclass(kw_only=True)
@@ -81,7 +60,7 @@ class Moderators:
         found = None if client is None else client.get_channel(channel)
         if not isinstance(found, (discord.abc.GuildChannel, discord.Thread)):
             return
-        names = ", ".join(lacking(found, self.mode))
+        names = ", ".join(lacking_permissions(found, self.mode))
         if not names or self.clock() - self._told.get((channel, names), -TELL_EVERY) < TELL_EVERY:
             return
         self._told[(channel, names)] = self.clock()

@@ -9,14 +9,14 @@ from typing import Any
 import discord
 
 from adapters.delivery.store import ChatStore
+from adapters.discord_adapter.bot_permissions import needed_permissions
 from adapters.discord_adapter.definitions import register
-from adapters.discord_adapter.moderators import needed
 from engine import ConfigurationError
 
 
 def invite_link(application: int, mode: str) -> str:
     """The link with which somebody who may manage a server adds the bot to it, with the least rights it can work with."""
-    rights = discord.Permissions(**dict.fromkeys(needed(mode), True))
+    rights = discord.Permissions(**dict.fromkeys(needed_permissions(mode), True))
     return discord.utils.oauth_url(application, permissions=rights, scopes=("bot", "applications.commands"))
 
 
@@ -80,7 +80,7 @@ class Setup:
             if not isinstance(channel, discord.TextChannel) or not (wanted or for_moderators):
                 continue
             held = channel.permissions_for(me)
-            rights = needed("reply" if for_moderators else self.mode)
+            rights = needed_permissions("reply" if for_moderators else self.mode)
             lacking = [name for right, name in rights.items() if not getattr(held, right)]
             # A channel we cannot even see may be closed to us on purpose, unless it is named in the settings.
             if lacking and (held.view_channel or self.places or for_moderators):

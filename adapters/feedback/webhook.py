@@ -43,7 +43,7 @@ _log = logging.getLogger("cafi.feedback")
 class Waits:
     """Seconds: between deliveries, before a first retry, at most before a retry, and for one attempt."""
 
-    between: float = 3600.0
+    between_deliveries: float = 3600.0
     first: float = 5.0
     most: float = 3600.0
     attempt: float = 15.0
@@ -100,7 +100,7 @@ class WebhookSink(AbstractAsyncContextManager["WebhookSink"]):
                     _log.warning("the feedback outbox cannot be read: %s", type(error).__name__)
                 except Exception as error:  # the task must outlive whatever a server or a library does
                     _log.warning("feedback was not delivered: %s", type(error).__name__)
-                await asyncio.sleep(self._waits.between)
+                await asyncio.sleep(self._waits.between_deliveries)
 
     async def deliver(self, client: httpx.AsyncClient) -> None:
         """Deliver everything that waits now, and nothing that comes meanwhile; raises StorageError."""

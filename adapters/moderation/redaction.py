@@ -8,7 +8,7 @@ from engine import clean
 
 MOST = 300
 GONE = "…"
-_NAMING = re.compile(
+_BLANKED = re.compile(
     r"""<[@#:a]?[^<>\s]{1,80}>                      # the platform's mentions, channels, emoji
       | [^\W_][\w+.-]{0,30}://\S+                   # links
       | [^\s@]{1,64}@\S+                            # e-mail addresses; longer names there are none (RFC 5321)
@@ -23,7 +23,7 @@ _NAMING = re.compile(
 
 def naming(text: str) -> tuple[str, ...]:
     """The mentions, links, addresses, names of accounts and long numbers of a text."""
-    return tuple(found[0] for found in _NAMING.finditer(clean(text).text))
+    return tuple(found[0] for found in _BLANKED.finditer(clean(text).text))
 
 
 def as_shown(question: str) -> str:
@@ -31,5 +31,5 @@ def as_shown(question: str) -> str:
 
     Names that somebody wrote as words stay: nothing finds those for certain. The notice to members says so.
     """
-    said = " ".join(_NAMING.sub(GONE, clean(question).text).split())
+    said = " ".join(_BLANKED.sub(GONE, clean(question).text).split())
     return said if len(said) <= MOST else said[: MOST - 1].rstrip() + GONE

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
-from adapters.people.hours import DAYS, Opening
+from adapters.people.hours import WEEKDAYS, Opening
 from adapters.people.services import OwnPeople, PeopleService
 from adapters.people.texts import PeopleTexts
 
@@ -77,7 +77,7 @@ def _hours(one: PeopleService, now: Opening, moment: datetime, said: PeopleTexts
 
 
 def _when(opens: datetime, today: date, said: PeopleTexts) -> str:
-    time, day, away = f"{opens:%H:%M}", said.days[DAYS[opens.weekday()]], opens.date() - today
+    time, day, away = f"{opens:%H:%M}", said.days[WEEKDAYS[opens.weekday()]], opens.date() - today
     if away <= timedelta(days=1):
         return (said.tomorrow if away else said.today).format(time=time)
     if away < timedelta(days=7):

@@ -14,8 +14,8 @@ from pydantic import BeforeValidator, Field, model_validator
 from engine import Strict
 
 Day = Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
-DAYS: tuple[Day, ...] = get_args(Day)
-ALWAYS = "always"
+WEEKDAYS: tuple[Day, ...] = get_args(Day)
+AROUND_THE_CLOCK = "always"
 _MIDNIGHT = 24 * 60
 _TIME = re.compile(r"([01]\d|2[0-4]):([0-5]\d)", re.ASCII)
 
@@ -93,7 +93,7 @@ def _each(
     for offset in range(-1, 8 + 7 * len(closed_on)):
         day = here.date() + timedelta(days=offset)
         if day not in closed_on:
-            yield from sorted(_span(one, day, here) for one in hours if DAYS[day.weekday()] in one.days)
+            yield from sorted(_span(one, day, here) for one in hours if WEEKDAYS[day.weekday()] in one.days)
 
 
 def _span(hours: OpenHours, day: date, here: datetime) -> tuple[datetime, datetime]:

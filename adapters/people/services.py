@@ -13,7 +13,7 @@ from zoneinfo import ZoneInfo
 
 from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, field_validator, model_validator
 
-from adapters.people.hours import ALWAYS, DAYS, OpenHours, Opening, opening
+from adapters.people.hours import AROUND_THE_CLOCK, WEEKDAYS, OpenHours, Opening, opening
 from engine import ConfigurationError, Strict, is_placeholder, is_placeholder_number, read_yaml
 
 FILE = "people.yaml"
@@ -44,7 +44,7 @@ def _mail(address: str) -> str:
 
 
 def _whole_week(written: Any) -> Any:
-    return [{"days": list(DAYS), "from": "00:00", "to": "24:00"}] if written == ALWAYS else written
+    return [{"days": list(WEEKDAYS), "from": "00:00", "to": "24:00"}] if written == AROUND_THE_CLOCK else written
 
 
 Line = Annotated[str, StringConstraints(pattern=r"^\S[^\r\n\t]*$", max_length=300)]

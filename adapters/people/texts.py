@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from pydantic import model_validator
 
-from adapters.people.hours import DAYS
+from adapters.people.hours import WEEKDAYS
 from adapters.texts import check_keys
 from engine import Strict, check_braces
 
@@ -59,6 +59,6 @@ class PeopleTexts(Strict):
 
     @model_validator(mode="after")
     def _whole(self) -> PeopleTexts:
-        check_keys("days", self.days, DAYS)
+        check_keys("days", self.days, WEEKDAYS)
         check_braces(self.model_dump(), _PUT_IN)
         return self

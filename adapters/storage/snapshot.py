@@ -20,7 +20,7 @@ from adapters.storage.sqlite_file import file_fault
 from adapters.storage.tables import metadata
 from engine import ConfigurationError, StorageDamaged, StorageUnavailable
 
-KEPT = 2
+COPIES_KEPT = 2
 """Copies made before migrations that stay."""
 _COPY = ".revision-"
 
@@ -96,7 +96,7 @@ def keep(file: Path, found: str, write: Callable[[Path], None]) -> Path:
     """
     copy = file.with_name(f"{file.name}{_COPY}{found}")
     write_copy(copy, write)
-    for one in copies(file)[:-KEPT]:
+    for one in copies(file)[:-COPIES_KEPT]:
         one.unlink(missing_ok=True)
     return copy
 

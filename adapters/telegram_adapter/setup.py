@@ -9,8 +9,8 @@ from telegram.ext import ExtBot
 
 from adapters.conversation.texts import ChatTexts, Languages
 
-IN_GROUPS = ("ask", "topics", "source", "crisis", "whocanread", "privacy", "forget")
-NOT_IN_MENUS = ("ask", "safe", "resume")
+GROUP_MENU = ("ask", "topics", "source", "crisis", "whocanread", "privacy", "forget")
+NOT_IN_PRIVATE_MENU = ("ask", "safe", "resume")
 _CODES = {"nb": "no"}  # Telegram's clients send ISO 639-1; Norwegians' phones say nb or no
 LIMITS = {"short": 120, "long": 512}
 
@@ -30,7 +30,9 @@ async def _set(bot: ExtBot[Any], texts: ChatTexts, code: str) -> None:
     language: dict[str, Any] = {"language_code": code} if code else {}
     await bot.set_my_commands(private_commands(texts), scope=BotCommandScopeAllPrivateChats(), **language)
     await bot.set_my_commands(
-        [BotCommand(name, texts.commands[name]) for name in IN_GROUPS], scope=BotCommandScopeAllGroupChats(), **language
+        [BotCommand(name, texts.commands[name]) for name in GROUP_MENU],
+        scope=BotCommandScopeAllGroupChats(),
+        **language,
     )
     await bot.set_my_description(texts.bot.long, **language)
     await bot.set_my_short_description(texts.bot.short, **language)
@@ -38,4 +40,4 @@ async def _set(bot: ExtBot[Any], texts: ChatTexts, code: str) -> None:
 
 def private_commands(texts: ChatTexts) -> list[BotCommand]:
     """The commands of the menu in private chats."""
-    return [BotCommand(name, text) for name, text in texts.commands.items() if name not in NOT_IN_MENUS]
+    return [BotCommand(name, text) for name, text in texts.commands.items() if name not in NOT_IN_PRIVATE_MENU]

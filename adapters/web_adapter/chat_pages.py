@@ -15,7 +15,7 @@ from adapters.conversation.pages import RATHER_NOT
 from adapters.conversation.privacy import what_is_kept, who_can_read
 from adapters.conversation.texts import COMMANDS
 from adapters.conversation.topics import NAMING, topic_code
-from adapters.delivery.limits import ALWAYS
+from adapters.delivery.limits import UNLIMITED_COMMANDS
 from adapters.storage.identity import ChatIdentity
 from adapters.web_adapter.boards import Board, rung
 from adapters.web_adapter.cookies import new_session
@@ -156,7 +156,7 @@ class ChatPages:
             if self.site.boards.find(visit.identity) is not None:
                 await self._not_taken(visit, incoming, visit.said.cannot_take)
             raise
-        if incoming.command not in ALWAYS and not self.site.address.messages.take(visit.asker.address):
+        if incoming.command not in UNLIMITED_COMMANDS and not self.site.address.messages.take(visit.asker.address):
             raise RequestRefused(429, written)
         if incoming.command not in _WHILE_PAUSED and await self.site.pause.look():
             await self._not_taken(visit, incoming, visit.texts.chat.paused)

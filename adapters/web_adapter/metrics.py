@@ -24,7 +24,7 @@ Ended = Callable[[], Awaitable[Sequence[tuple[str, str, int]]]]
 Alarms = Callable[[], Awaitable[Sequence[ReportedPart]]]
 """Parts of texts with so many reports that the operator is alarmed. May raise StorageError."""
 
-_BOUNDS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 60)
+HISTOGRAM_SECONDS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 60, 120, 300)
 _MOST = 1_000
 MEDIA_TYPE = "text/plain; version=0.0.4"
 FIVE, TEN = 5, 10
@@ -89,14 +89,17 @@ class Metrics:
         one.register(self._queue)
         self._requests = Total("cafi_web_requests", "Requests by how they ended.", ["ended"], registry=one)
         self._seconds = Histogram(
-            "cafi_web_request_seconds", "Time to answer a request.", buckets=_BOUNDS, registry=one
+            "cafi_web_request_seconds", "Time to answer a request.", buckets=HISTOGRAM_SECONDS, registry=one
         )
         self._answered = Total(
             "cafi_answers", "Answers shown on the web page and on Telegram.", ["outcome"], registry=one
         )
         self._decided = Total("cafi_decisions", "Decisions of the filter.", ["decision"], registry=one)
         self._answering = Histogram(
-            "cafi_answer_seconds", "Time from taking up a message to its answer.", buckets=_BOUNDS, registry=one
+            "cafi_answer_seconds",
+            "Time from taking up a message to its answer.",
+            buckets=HISTOGRAM_SECONDS,
+            registry=one,
         )
         self._given_up = Total("cafi_given_up", "Messages that were given up, in place of trying again.", registry=one)
         self._streams = Gauge("cafi_web_streams", "Open pages that are told of answers at once.", registry=one)

@@ -1,4 +1,4 @@
-"""Whether a reply claims to be a human being: `config/judges/human.yaml`."""
+"""Whether a reply claims to be a human being: `config/judges/human_claims.yaml`."""
 
 from __future__ import annotations
 

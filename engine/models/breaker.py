@@ -9,7 +9,7 @@ from enum import StrEnum
 
 from engine.settings import BreakerSettings
 
-LONGEST_WAIT = 6 * 3600.0
+LONGEST_RETRY_AFTER = 6 * 3600.0
 """Seconds that a server's own `Retry-After` counts for at most: it may be wrong, and nobody would ask it again."""
 
 
@@ -79,7 +79,7 @@ class Breaker:
         grown = min(self.settings.seconds * 2.0 ** min(self._openings, 30), self.settings.most_seconds)
         self._phase += 1
         self._failures, self._openings, self._trying = 0, self._openings + 1, False
-        self._until = self.clock() + max(grown, min(wait, LONGEST_WAIT))
+        self._until = self.clock() + max(grown, min(wait, LONGEST_RETRY_AFTER))
         return True
 
     def released(self, permit: int) -> None:

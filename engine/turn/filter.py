@@ -139,7 +139,7 @@ class Filter:
         warned = Filtered(outcome=Outcome.WARNED, draft=case.draft, stages=stages)
         if stages[-1].broken or not self.plan.refiner:
             return warned if decision is Decision.WARNING else _fallback(stages, broken=stages[-1].broken)
-        refined = await self._refined(case, team, recheck, ledger, stages)
+        refined = await self._refined_and_judged_again(case, team, recheck, ledger, stages)
         # A draft that was only warned about stands, where what was made of it is no better.
         better = refined.outcome is Outcome.REFINED and refined.stages[-1].decision is Decision.ACCEPT
         return refined if better or decision is Decision.REJECT else warned
@@ -151,7 +151,7 @@ class Filter:
         planned = {name: judges for name, judges in team.tiers.items() if wanted[name] or len(team.tiers) == 1}
         return await judged(case, planned, ledger, refined=refined)
 
-    async def _refined(
+    async def _refined_and_judged_again(
         self, case: Case, team: Team, recheck: Recheck, ledger: Ledger, stages: tuple[StageRecord, ...]
     ) -> Filtered:
         try:

@@ -14,7 +14,9 @@ from engine.types import Danger, DangerAnswer, Help, Kind, Urgency, UrgencyLevel
 from engine.urgency.response import CheckResponse
 
 OPEN_TURNS = 10
-"""For so many turns a danger that was told stays open, and the check question is not asked again after a no."""
+"""For so many turns a danger that was told stays open."""
+QUIET_TURNS = 10
+"""For so many turns the check question is not asked again after a no."""
 REPEAT_WITHIN = 4
 """Turns within which the whole referral is repeated as one line, as long as danger is told again and again."""
 ASK_AGAIN_AFTER = 3
@@ -85,7 +87,7 @@ def after(danger: Danger, shown: Help, urgency: Urgency, message: str) -> Danger
         told=_older(danger.told),
         shown=_older(danger.shown),
         asked=_older(danger.asked),
-        declined=_older(danger.declined),
+        declined=_older(danger.declined, QUIET_TURNS),
         faint=0 if urgency.faint and shown is Help.LINE else _older(danger.faint),
         kind=danger.kind,
         another=danger.another,
@@ -148,5 +150,5 @@ def _asks(message: str, urgency: Urgency) -> bool:
     return not explicit or "?" in message
 
 
-def _older(turns: int | None) -> int | None:
-    return None if turns is None or turns + 1 >= OPEN_TURNS else turns + 1
+def _older(turns: int | None, forgotten_after: int = OPEN_TURNS) -> int | None:
+    return None if turns is None or turns + 1 >= forgotten_after else turns + 1

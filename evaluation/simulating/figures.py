@@ -10,7 +10,7 @@ from engine import Outcome, UrgencyLevel, grade, sentences, squash, words
 from evaluation.simulating.personas import Due, Persona, Want
 from evaluation.transcripts import Response
 
-SAME = 0.8
+REPEATED_FROM_SHARE = 0.8
 """From this share of sentences that stood in earlier replies on, a reply counts as repeated."""
 
 
@@ -117,7 +117,7 @@ def _repeated(own: Sequence[Response]) -> int:
     for one in own:
         new = [squash(sentence) for sentence in sentences(one.reply)]
         if not _shown(one):
-            times += bool(new) and sum(sentence in said for sentence in new) >= SAME * len(new)
+            times += bool(new) and sum(sentence in said for sentence in new) >= REPEATED_FROM_SHARE * len(new)
         said.update(new)
     return times
 

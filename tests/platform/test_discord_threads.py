@@ -222,6 +222,6 @@ async def test_only_allowed_channels_are_answered_in_and_help_is_everywhere(tmp_
 
 def test_needed_rights_are_what_the_tests_give() -> None:
     """The rights the bot asks for are exactly those with which everything here works."""
-    from adapters.discord_adapter.moderators import needed
+    from adapters.discord_adapter.bot_permissions import needed_permissions
 
-    assert {name.upper() for name in needed("thread")} == {one.name for one in NEEDED}
+    assert {name.upper() for name in needed_permissions("thread")} == {one.name for one in NEEDED}

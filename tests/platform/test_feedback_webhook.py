@@ -23,7 +23,7 @@ from tests.fakes.webhook_receiver import Answer, WebhookReceiver
 from tests.feedback import database, event, rows
 
 SECRET = "a secret of the operator's"
-WAITS = Waits(between=0.02, first=0.01, most=0.05, attempt=5.0)
+WAITS = Waits(between_deliveries=0.02, first=0.01, most=0.05, attempt=5.0)
 NOW = datetime(2026, 11, 21, 23, 18, 25, tzinfo=UTC)
 
 
@@ -88,7 +88,7 @@ async def test_what_passes_is_tried_again(tmp_path: Path, failures: tuple[int | 
     """After server errors, 429 and time-outs the same batch comes again under the same name, until it is taken."""
     kept = database(tmp_path)
     async with receiver(*failures, 200) as server:
-        sent = sink(kept, server.url, waits=Waits(between=0.02, first=0.01, most=0.05, attempt=0.3))
+        sent = sink(kept, server.url, waits=Waits(between_deliveries=0.02, first=0.01, most=0.05, attempt=0.3))
         await sent.add([event(), event(option="no")])
         async with sent:
             await emptied(kept)

@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from adapters.conversation.texts import COMMANDS
-from adapters.telegram_adapter.setup import IN_GROUPS, NOT_IN_MENUS
+from adapters.telegram_adapter.setup import GROUP_MENU, NOT_IN_PRIVATE_MENU
 from bots.cli import app
 from bots.cli.telegram import set_up
 from bots.compose import Application
@@ -36,8 +36,8 @@ async def test_menus_and_descriptions_are_set_in_five_languages() -> None:
         assert not fake.refusals()
         codes = {"", "en", "de", "es", "fr", "nb", "no"}
         for scope, names in (
-            (PRIVATE, [one for one in COMMANDS if one not in NOT_IN_MENUS]),
-            (GROUPS, list(IN_GROUPS)),
+            (PRIVATE, [one for one in COMMANDS if one not in NOT_IN_PRIVATE_MENU]),
+            (GROUPS, list(GROUP_MENU)),
         ):
             menus = {code: menu for (place, code), menu in fake.profile.commands.items() if place == scope}
             assert menus.keys() == codes

@@ -7,7 +7,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from engine.models.breaker import LONGEST_WAIT, Breaker, BreakerState
+from engine.models.breaker import LONGEST_RETRY_AFTER, Breaker, BreakerState
 from engine.settings import BreakerSettings
 from tests.storage import Clock
 
@@ -87,7 +87,7 @@ def test_what_was_begun_before_the_breaker_opened_has_no_say_in_the_trial(end: s
 
 
 @pytest.mark.parametrize(
-    ("wait", "pause"), [(3600.0, 3600.0), (1e9, LONGEST_WAIT), (10.0, 10.0), (9.0, 0.0), (0.0, 0.0)]
+    ("wait", "pause"), [(3600.0, 3600.0), (1e9, LONGEST_RETRY_AFTER), (10.0, 10.0), (9.0, 0.0), (0.0, 0.0)]
 )
 def test_what_the_server_asks_to_wait_is_waited_up_to_a_bound(wait: float, pause: float) -> None:
     """An hour of `Retry-After` opens it for an hour, a year for six hours; some seconds are a failure like others."""

@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import func, insert, select, update
 
+from adapters.delivery.store import SPENDING_DAYS
 from adapters.storage.clock import WallClock
 from adapters.storage.database import Database
 from adapters.storage.seal import Keyring, Secret
@@ -230,6 +231,18 @@ async def test_nothing_from_the_future_stays_for_ever(database: Database) -> Non
     assert [count(database, table) for table in (asked, polls, spending)] == [0, 0, 0]
     clock.seconds += 25 * HOUR
     assert await store.sweep(14) == 1
+
+
+async def test_the_days_of_spending_that_the_operator_sees_are_kept(database: Database) -> None:
+    """What models have cost stays for as many days as the overview shows, and no longer."""
+    clock = Clock(NOON)
+    store = store_over(database, now=clock)
+    for _ in range(SPENDING_DAYS + 3):
+        await store.spend(int(clock() // DAY), 5, 0.0)
+        await store.sweep(14)
+        clock.seconds += DAY
+    days = [int(clock() // DAY) - ago for ago in range(1, SPENDING_DAYS + 3)]
+    assert [(await store.spent(day))[0] for day in days] == [5] * SPENDING_DAYS + [0] * 2
 
 
 @pytest.mark.parametrize("jump", [30 * DAY, -30 * DAY, 40_000 * DAY])

@@ -7,7 +7,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.types import Danger, DangerAnswer, Help, Kind, LayerResult, Urgency, UrgencyLevel
-from engine.urgency.danger import OPEN_TURNS, after, answered, answers_open, denied_in_passing, help_due, weighed
+from engine.urgency.danger import (
+    OPEN_TURNS,
+    QUIET_TURNS,
+    after,
+    answered,
+    answers_open,
+    denied_in_passing,
+    help_due,
+    weighed,
+)
 from engine.urgency.response import CheckResponse
 
 NONE, CONCERN, URGENT = UrgencyLevel
@@ -188,7 +197,7 @@ def test_a_judge_that_cannot_tell_twice_does_not_shout() -> None:
 def test_after_a_no_nothing_is_asked_for_ten_turns_unless_somebody_is_sure() -> None:
     """Ten suspicious messages after a no get the line and no question, the eleventh asks; explicit words show the referral."""
     declined = answered(Danger(asked=0), DangerAnswer.NO)
-    assert walked(*[CONCERN] * (OPEN_TURNS + 1), danger=declined) == [Help.LINE] * OPEN_TURNS + [Help.QUESTION]
+    assert walked(*[CONCERN] * (QUIET_TURNS + 1), danger=declined) == [Help.LINE] * QUIET_TURNS + [Help.QUESTION]
     assert walked(CONCERN, URGENT, danger=declined) == [Help.LINE, Help.REFERRAL]
 
 

@@ -14,7 +14,7 @@ from sqlalchemy import func, select
 
 from adapters.conversation.chat import Chat
 from adapters.conversation.incoming import Incoming
-from adapters.delivery.dispatch import GIVE_UP_AFTER, LATE_SECONDS
+from adapters.delivery.dispatch import AWAY_SECONDS, GIVE_UP_AFTER
 from adapters.delivery.limits import ChatLimits
 from adapters.delivery.screen import Gone, NotNow
 from adapters.delivery.store import ChatStore
@@ -138,7 +138,7 @@ async def test_what_ends_every_process_gets_an_apology(chat: Chat, database: Dat
 async def test_an_answer_after_an_absence_says_so(chat: Chat, database: Database) -> None:
     """Whoever waited longer than a person would expect reads why before the answer."""
     store = store_over(database, now=time.time)
-    await store.take([replace(message(VOICES), at=time.time() - LATE_SECONDS - 1)])
+    await store.take([replace(message(VOICES), at=time.time() - AWAY_SECONDS - 1)])
     async with delivered(chat, store) as (dispatch, screen):
         await dispatch.resume()
         await dispatch.idle()

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from adapters.conversation.texts import load_languages
 from adapters.people.cards import service_cards
-from adapters.people.hours import DAYS, OpenHours, opening
+from adapters.people.hours import WEEKDAYS, OpenHours, opening
 from adapters.people.services import OwnPeople, PeopleService, read_people
 from bots.cli.check import findings_of
 from bots.settings import CafiSettings
@@ -65,7 +65,7 @@ def test_a_night_and_a_day_without_end() -> None:
     night = hours({"days": ["fri"], "from": "22:00", "to": "02:00"})
     assert opening(night, (), OSLO, at("2026-11-28T01:30:00+01:00")).open
     assert not opening(night, (), OSLO, at("2026-11-28T02:00:00+01:00")).open
-    always = hours({"days": list(DAYS), "from": "00:00", "to": "24:00"})
+    always = hours({"days": list(WEEKDAYS), "from": "00:00", "to": "24:00"})
     found = opening(always, (), OSLO, at("2026-11-28T01:30:00+01:00"))
     assert found.open and found.until is None
     two = hours({**OFFICE, "to": "12:00"}, {**OFFICE, "from": "12:00"})
@@ -75,7 +75,7 @@ def test_a_night_and_a_day_without_end() -> None:
 
 SPANS = st.builds(
     lambda days, begins, ends: {"days": sorted(days), "from": begins, "to": ends if ends != begins else begins + 1},
-    st.sets(st.sampled_from(DAYS), min_size=1),
+    st.sets(st.sampled_from(WEEKDAYS), min_size=1),
     st.integers(0, 1439),
     st.integers(0, 1440),
 )
@@ -96,7 +96,7 @@ def test_nobody_is_said_to_be_open_who_is_not(spans: list[dict[str, Any]], close
             for day in (moment.date(), moment.date() - timedelta(days=1)):
                 minutes = int((moment - datetime(day.year, day.month, day.day, tzinfo=UTC)).total_seconds()) // 60
                 ends = one.ends + (0 if one.ends > one.begins else 1440)
-                if DAYS[day.weekday()] in one.days and day not in closed and one.begins <= minutes < ends:
+                if WEEKDAYS[day.weekday()] in one.days and day not in closed and one.begins <= minutes < ends:
                     return True
         return False
 
