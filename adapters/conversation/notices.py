@@ -12,9 +12,9 @@ from adapters.conversation.texts import ChatTexts, Languages
 from adapters.storage.clock import WallClock
 from adapters.storage.counts import MonthlyCounts
 
-STILL_MINUTES = 3 * 60
+REMINDER_AFTER_MINUTES = 3 * 60
 """After so long a chat is reminded in one line (New York, General Business Law § 1702; Washington, HB 2225)."""
-AGAIN_MINUTES = 7 * 24 * 60
+WHOLE_NOTICE_AFTER_MINUTES = 7 * 24 * 60
 """After so long the whole notice comes again (Utah Code 13-72a-203)."""
 MOST_ANSWERS = 30
 """After so many answers the line comes whatever the clock says: one that was set back would keep it away for ever."""
@@ -49,9 +49,9 @@ class Notices:
         if state.noticed is None or state.noticed_whole is None:
             return None
         minute = self._minute
-        if minute - state.noticed_whole >= AGAIN_MINUTES:
+        if minute - state.noticed_whole >= WHOLE_NOTICE_AFTER_MINUTES:
             return Notice.AGAIN
-        late = minute - state.noticed >= STILL_MINUTES or state.since_noticed >= MOST_ANSWERS
+        late = minute - state.noticed >= REMINDER_AFTER_MINUTES or state.since_noticed >= MOST_ANSWERS
         return Notice.STILL if late else None
 
     def shown(self, state: ChatState, notice: Notice, languages: Languages) -> ChatState:

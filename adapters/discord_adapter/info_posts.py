@@ -12,7 +12,7 @@ import discord
 
 from adapters.conversation.texts import Languages
 from adapters.discord_adapter.message_text import messages, plain
-from adapters.discord_adapter.moderation_definitions import MOST_HOURS
+from adapters.discord_adapter.moderation_definitions import LONGEST_POLL_HOURS
 from adapters.discord_adapter.moderation_desk import DiscordDesk
 from adapters.moderation.audit import Action, Target
 from adapters.moderation.info_posts import Post, changed
@@ -204,7 +204,7 @@ class InfoPosts:
         lines, author = self.moderation.said(language).moderators, self.moderation.audit.pseudonym(moderator)
         question, *answers = (" ".join(clean(one).text.split()) for one in (question, *answers))
         fitting = all(0 < len(one) <= LONGEST_ANSWER for one in answers)
-        if not fitting or not 2 <= len(answers) <= MOST_ANSWERS or not 1 <= hours <= MOST_HOURS:
+        if not fitting or not 2 <= len(answers) <= MOST_ANSWERS or not 1 <= hours <= LONGEST_POLL_HOURS:
             return lines.poll_unfit.format(most=MOST_ANSWERS, characters=LONGEST_ANSWER)
         drafting = self.moderation.drafting
         post = await drafting.poll(question, tuple(answers), hours=hours, place=place, author=author)

@@ -10,6 +10,7 @@ import discord
 from discord import app_commands
 
 from adapters.discord_adapter.info_posts import InfoPosts
+from adapters.discord_adapter.moderation_definitions import POLL_HOURS
 from adapters.discord_adapter.moderation_desk import DiscordDesk, lines_of, review_buttons
 from adapters.moderation.audit import Action, Target
 from adapters.moderation.moderation import Moderation
@@ -17,7 +18,6 @@ from adapters.moderation.policy import Mode
 from adapters.moderation.texts import ModerationTexts
 
 OFFERED, SHOWN = 25, 5
-POLL_HOURS = 24
 
 
 @dataclass(frozen=True, kw_only=True)

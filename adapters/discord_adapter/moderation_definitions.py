@@ -13,7 +13,7 @@ from adapters.moderation.texts import CommandOptionTexts, CommandTexts, Moderati
 _SUBCOMMAND, _STRING, _INTEGER, _BOOLEAN, _CHANNEL = 1, 3, 4, 5, 7
 _MANAGE_GUILD = 1 << 5
 _TEXT, _ANNOUNCEMENTS = 0, 5
-MOST_HOURS = 768
+POLL_HOURS, LONGEST_POLL_HOURS = 24, 768
 """Discord's longest poll: 32 days."""
 SUBCOMMANDS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
     "status": {},
@@ -33,7 +33,7 @@ SUBCOMMANDS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
     "poll": {
         "question": {"type": _STRING, "required": True, "max_length": LONGEST_QUESTION},
         "answers": {"type": _STRING, "required": True, "max_length": 600},
-        "hours": {"type": _INTEGER, "min_value": 1, "max_value": MOST_HOURS},
+        "hours": {"type": _INTEGER, "min_value": 1, "max_value": LONGEST_POLL_HOURS},
     },
 }
 

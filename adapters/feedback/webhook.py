@@ -32,7 +32,7 @@ from engine import ConfigurationError, StorageError
 
 BATCH = 100
 """Events in one request at most."""
-OUTBOX = 10_000
+MOST_EVENTS_WAITING = 10_000
 """Events that wait at most; beyond that the oldest are dropped."""
 DAY = 86_400.0
 """The longest wait in seconds that a receiver can ask for."""
@@ -65,7 +65,7 @@ class WebhookSink(AbstractAsyncContextManager["WebhookSink"]):
         address: str,
         secret: str,
         waits: Waits | None = None,
-        limit: int = OUTBOX,
+        limit: int = MOST_EVENTS_WAITING,
         random: Random | None = None,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:

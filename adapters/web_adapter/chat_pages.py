@@ -28,7 +28,7 @@ MOST_CHARACTERS = 12_000
 _ERASING = frozenset({"forget", "stop", "decline"})
 _COMMANDS = frozenset(COMMANDS) | NAMING | {"thumb", "consent", "danger"}
 _WAKE_SECONDS = 20.0
-_WHILE_PAUSED = frozenset({"crisis", "danger", "safe", "people", "report"})
+_ALLOWED_WHILE_PAUSED = frozenset({"crisis", "danger", "safe", "people", "report"})
 """What is taken while an operator has paused the page."""
 
 
@@ -158,7 +158,7 @@ class ChatPages:
             raise
         if incoming.command not in UNLIMITED_COMMANDS and not self.site.address.messages.take(visit.asker.address):
             raise RequestRefused(429, written)
-        if incoming.command not in _WHILE_PAUSED and await self.site.pause.look():
+        if incoming.command not in _ALLOWED_WHILE_PAUSED and await self.site.pause.look():
             await self._not_taken(visit, incoming, visit.texts.chat.paused)
         else:
             await self._take_or_tell(visit, incoming)

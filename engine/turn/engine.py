@@ -61,6 +61,7 @@ from engine.urgency.danger import (
     denied_in_passing,
     help_due,
     question_open,
+    suspected,
     told_again,
     weighed,
 )
@@ -148,8 +149,8 @@ class Engine:
         return Urgency.of(layer.assess_now(text, tuple(earlier)) for layer in layers)
 
     def _response(self, danger: Danger, text: str, earlier: Sequence[Message]) -> CheckResponse:
-        """What a message says to a check question that stands unanswered."""
-        if self.responses is None or not question_open(danger):
+        """What a message says to a check question that stands unanswered, or to a referral of which nobody was sure."""
+        if self.responses is None or not (question_open(danger) or suspected(danger)):
             return CheckResponse()
         return self.responses.of(text, earlier)
 
@@ -164,7 +165,9 @@ class Engine:
         return self.referrals.denies(text) or (not urgency.sure and self._response(danger, text, earlier).denies)
 
     def _resolved(self, danger: Danger, text: str, earlier: Sequence[Message]) -> bool:
-        """Whether a message says that the danger that was told or asked about before it is being dealt with."""
+        """Whether a message says that the danger that was told or asked about before it is being dealt with, or was none."""
+        if suspected(danger) and self._response(danger, text, earlier).calm:
+            return True
         is_open = danger.told is not None or danger.asked is not None
         return is_open and self.resolution is not None and self.resolution.resolved(text, earlier)
 

@@ -31,30 +31,39 @@ def help_due(danger: Danger, urgency: Urgency, *, denied: bool = False, resolved
     `denied`: the message begins with a no to the check question and goes on. `resolved`: it says that the danger that was told
     is being dealt with; what it says may then be answered.
     A faint suspicion gets the contacts below its answer; a second one soon after, or who tells something heavy, is asked about,
-    once. A sure one gets the referral; after a no, the question. In the turn after a disclosure nothing is answered as if it
-    had not been said, unless a layer that reads the whole conversation has decided that it may be.
+    once. A sure one gets the referral; after a no, the question. Where a body comes to be in danger, it is whole again. In the
+    turn after a disclosure nothing is answered as if it had not been said, unless a layer that reads the whole conversation has
+    decided that it may be.
     """
+    lately = _lately(danger.shown) and not escalates(danger, urgency)
     if urgency.level is UrgencyLevel.URGENT:
-        return Help.BRIEF if told_again(danger) else Help.REFERRAL
+        return Help.BRIEF if danger.told == 0 and lately else Help.REFERRAL
     if resolved and not urgency.decided:
         return Help.LINE
-    if danger.told == 0 and not urgency.decided:
+    body = suspected(danger) and danger.kind is Kind.MEDICAL
+    if (danger.told == 0 or body) and not urgency.decided and not escalates(danger, urgency):
         return Help.BRIEF
     recent = question_open(danger)
     if urgency.level is UrgencyLevel.CONCERN:
         if urgency.sure and not denied:
             if danger.declined is not None:
                 return Help.QUESTION
-            return Help.BRIEF if _lately(danger.shown) else Help.REFERRAL
+            return Help.BRIEF if lately else Help.REFERRAL
         again = danger.faint is not None and danger.faint < AGAIN_WITHIN
         quiet = urgency.faint and (recent or danger.told is not None or not (urgency.heavy or again))
         if quiet or danger.declined is not None or (recent and (urgency.decided or denied)):
             return Help.LINE
-        if danger.told is not None and not urgency.decided and _lately(danger.shown):
+        if danger.told is not None and not urgency.decided and lately:
             return Help.BRIEF
-        return Help.REFERRAL if recent else Help.QUESTION
+        return Help.REFERRAL if recent or escalates(danger, urgency) else Help.QUESTION
     unanswered = danger.asked == 0 and not urgency.decided
     return Help.LINE if danger.told is not None or unanswered else Help.NONE
+
+
+def escalates(danger: Danger, urgency: Urgency) -> bool:
+    """Whether a body is in danger now, and what was told before was something else: what to do is then told whole."""
+    told = danger.told is not None and danger.kind is not Kind.MEDICAL
+    return told and urgency.kind is Kind.MEDICAL and urgency.level is not UrgencyLevel.NONE and not urgency.faint
 
 
 def question_open(danger: Danger) -> bool:
@@ -62,11 +71,16 @@ def question_open(danger: Danger) -> bool:
     return danger.asked is not None and danger.asked < ASK_AGAIN_AFTER
 
 
+def suspected(danger: Danger) -> bool:
+    """Whether the referral was shown a moment ago, and nobody was sure of the danger."""
+    return danger.told == 1 and danger.shown == 0
+
+
 def weighed(danger: Danger, urgency: Urgency, response: CheckResponse) -> Urgency:
-    """What is found in a message with what it says to the check question: what tells of danger right after it raises a suspicion;
-    of what plainly tells of none, a suspicion is a faint one, unless it is sure."""
-    if response.danger and danger.asked == 0 and urgency.level is UrgencyLevel.NONE:
-        return replace(urgency, level=UrgencyLevel.CONCERN)
+    """What is found in a message with what it says to the check question: what tells of danger right after it raises a suspicion
+    that is more than faint; of what plainly tells of none, a suspicion is a faint one, unless it is sure."""
+    if response.danger and danger.asked == 0 and (urgency.level is UrgencyLevel.NONE or urgency.faint):
+        return replace(urgency, level=UrgencyLevel.CONCERN, faint=False)
     if response.calm and urgency.level is UrgencyLevel.CONCERN and not urgency.sure:
         return replace(urgency, faint=True, heavy=False)
     return urgency

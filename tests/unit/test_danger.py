@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -84,6 +86,8 @@ def test_what_is_typed_in_place_of_an_answer_counts() -> None:
     assert [due(one, seen(CONCERN), calm) for one in (asked, later)] == [Help.LINE, Help.LINE]
     assert [due(one, seen(CONCERN), CheckResponse()) for one in (asked, later)] == [Help.REFERRAL, Help.REFERRAL]
     assert [due(one, seen(NONE), danger) for one in (asked, later)] == [Help.REFERRAL, Help.NONE]
+    faint = Urgency.of([LayerResult(layer="classifier", level=CONCERN, faint=True)])
+    assert [due(one, faint, danger) for one in (asked, later)] == [Help.REFERRAL, Help.LINE]
     sure = Urgency.of([LayerResult(layer="classifier", level=CONCERN, sure=True)])
     assert due(asked, sure, calm) is Help.REFERRAL
     assert due(asked, seen(URGENT), calm) is Help.REFERRAL
@@ -220,6 +224,19 @@ def test_the_whole_text_fades_and_comes_back() -> None:
         Help.REFERRAL, Help.BRIEF, Help.BRIEF, Help.BRIEF, Help.REFERRAL, Help.BRIEF,
     ]  # fmt: skip
     assert walked(URGENT, NONE, NONE, URGENT)[-1] is Help.REFERRAL
+
+
+def test_a_body_that_comes_to_be_in_danger_gets_the_whole_text() -> None:
+    """Tablets that are taken after a wish to die was told get the whole text; a body that nobody was sure of stays in view."""
+    told = after(Danger(), Help.REFERRAL, replace(seen(URGENT), kind=Kind.DYING), "words")
+    taken = replace(seen(URGENT), kind=Kind.MEDICAL)
+    assert help_due(told, seen(URGENT)) is Help.BRIEF and help_due(told, taken) is Help.REFERRAL
+    for told_first in (told, Danger(told=3, shown=3, kind=Kind.DYING)):
+        assert help_due(told_first, replace(seen(CONCERN), kind=Kind.MEDICAL)) is Help.REFERRAL
+    again = after(told, Help.REFERRAL, taken, "words")
+    assert help_due(again, taken) is Help.BRIEF
+    unsure = after(Danger(asked=0), Help.REFERRAL, replace(seen(CONCERN), kind=Kind.MEDICAL), "words")
+    assert help_due(unsure, seen(NONE)) is Help.BRIEF and help_due(unsure, seen(NONE), resolved=True) is Help.LINE
 
 
 def test_who_is_safe_is_believed() -> None:
