@@ -118,7 +118,7 @@ def after(danger: Danger, shown: Help, urgency: Urgency, message: str) -> Danger
             shown=whole,
             held=message if _asks(message, urgency) else "",
             kind=kind,
-            another=urgency.another if now else danger.another,
+            another=urgency.another if now or shown is Help.REFERRAL else danger.another,
             entry=urgency.entry or danger.entry,
         )
     if shown is Help.QUESTION:

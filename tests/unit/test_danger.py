@@ -239,6 +239,14 @@ def test_a_body_that_comes_to_be_in_danger_gets_the_whole_text() -> None:
     assert help_due(unsure, seen(NONE)) is Help.BRIEF and help_due(unsure, seen(NONE), resolved=True) is Help.LINE
 
 
+@pytest.mark.parametrize("level", [CONCERN, URGENT])
+def test_who_was_in_danger_is_remembered_with_the_referral(level: UrgencyLevel) -> None:
+    """After a referral about somebody else nobody is asked whether they are safe themselves, however sure it was."""
+    mother = after(Danger(asked=0), Help.REFERRAL, replace(seen(level), another=True), "words")
+    assert mother.another and after(mother, Help.BRIEF, seen(CONCERN), "words").another
+    assert not after(mother, Help.REFERRAL, seen(level), "words").another
+
+
 def test_who_is_safe_is_believed() -> None:
     """After "I am safe" nothing is open, and suspicion alone does not ask again."""
     told = after(Danger(), Help.REFERRAL, seen(URGENT), "words")
