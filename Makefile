@@ -84,7 +84,9 @@ postgres:
 	    false; \
 	  fi || echo "PostgreSQL is not installed: its tests are skipped. On Debian or Ubuntu: sudo apt install postgresql" >&2; }
 
-PARTS := platform/test_[a-m]*.py platform/test_[n-z]*.py acceptance browser+contract
+# Of the unit tests, those of two letters go with the pages, so that all parts end at about the same time.
+WITH_PAGES := unit/test_[mn]*.py
+PARTS := platform/test_[a-m]*.py platform/test_[n-z]*.py acceptance browser+contract+$(WITH_PAGES)
 
 # Five parts side by side, as most of them wait much; with ARGS, what they ask for and nothing else.
 unit: chromium postgres $(DEV_READY) ## the tests
@@ -99,7 +101,7 @@ else
 	    started="$$started $$!"; \
 	  done; \
 	  $(BIN)/pytest -p no:cacheprovider --basetemp=$$scratch/rest \
-	    $(foreach folder,platform acceptance browser contract,--ignore=tests/$(folder)) || ended=$$?; \
+	    --ignore-glob='tests/$(WITH_PAGES)' $(foreach folder,platform acceptance browser contract,--ignore=tests/$(folder)) || ended=$$?; \
 	  for one in $$started; do wait $$one || ended=$$?; done; \
 	  cat $$scratch/*.log; rm -rf $$scratch; exit $$ended
 endif
