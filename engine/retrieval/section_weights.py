@@ -57,11 +57,11 @@ WEIGHTS = SectionWeights(
         "meant": 0.36,
     },
     scope={
-        "base": 1.86,
-        "away_nearest": -16.55,
-        "away_kin": -2.12,
-        "away_pieces": 3.37,
-        "away_meant": -15.73,
-        "here": -1.64,
+        "base": 1.9,
+        "away_nearest": -17.7,
+        "away_kin": -3.05,
+        "away_pieces": 3.68,
+        "away_meant": -15.03,
+        "here": -1.48,
     },
 )

@@ -166,7 +166,7 @@ class Engine:
 
     def _resolved(self, danger: Danger, text: str, earlier: Sequence[Message]) -> bool:
         """Whether a message says that the danger that was told or asked about before it is being dealt with, or was none."""
-        if suspected(danger) and self._response(danger, text, earlier).calm:
+        if suspected(danger) and danger.kind is not Kind.MEDICAL and self._response(danger, text, earlier).calm:
             return True
         is_open = danger.told is not None or danger.asked is not None
         return is_open and self.resolution is not None and self.resolution.resolved(text, earlier)
@@ -299,7 +299,9 @@ class Engine:
             return self._accompanied(conversation, assistant, text, told, urgency, referral, ledger)
         if answer is None or due.replaces:
             return self._referred(conversation, assistant, text, urgency, referral, ledger)
-        fresh = resolved or (due is Help.LINE and conversation.danger.told in FRESH and not urgency.decided)
+        open_still = due is Help.LINE and conversation.danger.told in FRESH and not urgency.decided
+        asks = conversation.danger.kind is not Kind.MEDICAL and _is_asking(conversation, assistant, asked)
+        fresh = resolved or (open_still and not asks)
         if fresh and reads and told is None and answer.team.built_in and not _quotes(answer):
             return self._acknowledged(conversation, assistant, text, urgency, referral)
         withheld = due is Help.QUESTION and _only_offers(answer)
