@@ -221,7 +221,7 @@ async def test_a_no_to_whether_somebody_is_safe_is_no_way_out(tmp_path: Path) ->
 async def test_the_check_question_is_the_only_thing_that_is_asked(tmp_path: Path) -> None:
     """No offer of a next part stands beside it that a "no" could be meant for."""
     chat = chat_over(tmp_path)
-    shown, _ = await last(chat, begun(chat), "I cannot sleep. i have put everything in order")
+    shown, _ = await last(chat, begun(chat), "I cannot sleep. i have put my papers in order")
     assert shown.turn is not None and shown.turn.help is Help.QUESTION
     assert shown.text.count("?") == 1
 
