@@ -300,8 +300,7 @@ class Engine:
         if answer is None or due.replaces:
             return self._referred(conversation, assistant, text, urgency, referral, ledger)
         open_still = due is Help.LINE and conversation.danger.told in FRESH and not urgency.decided
-        asks = conversation.danger.kind is not Kind.MEDICAL and _is_asking(conversation, assistant, asked)
-        fresh = resolved or (open_still and not asks)
+        fresh = resolved or (open_still and not _asks_meanwhile(conversation, assistant, asked))
         if fresh and reads and told is None and answer.team.built_in and not _quotes(answer):
             return self._acknowledged(conversation, assistant, text, urgency, referral)
         withheld = due is Help.QUESTION and _only_offers(answer)
@@ -778,6 +777,11 @@ def _quotes(answer: Answer) -> bool:
     """Whether an answer tells something, and is no fixed sentence with questions to tap at most."""
     draft = answer.filtered.draft
     return draft is not None and not (draft.fixed and not draft.citations and not draft.service)
+
+
+def _asks_meanwhile(before: Conversation, assistant: Assistant, asked: TurnRequest) -> bool:
+    """Whether something is asked while a danger is open that does not wait for a body."""
+    return before.danger.kind is not Kind.MEDICAL and _is_asking(before, assistant, asked)
 
 
 def _is_asking(before: Conversation, assistant: Assistant, asked: TurnRequest) -> bool:

@@ -35,13 +35,14 @@ def help_due(danger: Danger, urgency: Urgency, *, denied: bool = False, resolved
     turn after a disclosure nothing is answered as if it had not been said, unless a layer that reads the whole conversation has
     decided that it may be.
     """
-    lately = _lately(danger.shown) and not escalates(danger, urgency)
+    worse = escalates(danger, urgency)
+    lately = _lately(danger.shown) and not worse
     if urgency.level is UrgencyLevel.URGENT:
         return Help.BRIEF if danger.told == 0 and lately else Help.REFERRAL
     if resolved and not urgency.decided:
         return Help.LINE
     body = suspected(danger) and danger.kind is Kind.MEDICAL
-    if (danger.told == 0 or body) and not urgency.decided and not escalates(danger, urgency):
+    if (danger.told == 0 or body) and not urgency.decided and not worse:
         return Help.BRIEF
     recent = question_open(danger)
     if urgency.level is UrgencyLevel.CONCERN:
@@ -55,7 +56,7 @@ def help_due(danger: Danger, urgency: Urgency, *, denied: bool = False, resolved
             return Help.LINE
         if danger.told is not None and not urgency.decided and lately:
             return Help.BRIEF
-        return Help.REFERRAL if recent or escalates(danger, urgency) else Help.QUESTION
+        return Help.REFERRAL if recent or (worse and not urgency.decided) else Help.QUESTION
     unanswered = danger.asked == 0 and not urgency.decided
     return Help.LINE if danger.told is not None or unanswered else Help.NONE
 

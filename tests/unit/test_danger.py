@@ -233,6 +233,8 @@ def test_a_body_that_comes_to_be_in_danger_gets_the_whole_text() -> None:
     assert help_due(told, seen(URGENT)) is Help.BRIEF and help_due(told, taken) is Help.REFERRAL
     for told_first in (told, Danger(told=3, shown=3, kind=Kind.DYING)):
         assert help_due(told_first, replace(seen(CONCERN), kind=Kind.MEDICAL)) is Help.REFERRAL
+    judged = Urgency.of([found(NONE), LayerResult(layer="llm", level=CONCERN, kind=Kind.MEDICAL, decides=True)])
+    assert help_due(told, judged) is Help.QUESTION
     again = after(told, Help.REFERRAL, taken, "words")
     assert help_due(again, taken) is Help.BRIEF
     unsure = after(Danger(asked=0), Help.REFERRAL, replace(seen(CONCERN), kind=Kind.MEDICAL), "words")
