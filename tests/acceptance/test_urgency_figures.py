@@ -52,8 +52,8 @@ def test_the_authors_who_are_kept_back_are_not_trained_on() -> None:
 
 
 def test_hardly_an_answer_is_replaced_needlessly(unseen: dict[str, Any], in_view: dict[str, Any]) -> None:
-    """Of natural harmless messages at most one in two hundred gets the referral in place of its answer."""
-    assert unseen["not_urgent"]["replaced"] <= 0.005 and in_view["not_urgent"]["replaced"] <= 0.005
+    """Of natural harmless messages at most one in two hundred gets the referral for an answer; of two authors in view, one in a hundred."""
+    assert unseen["not_urgent"]["replaced"] <= 0.005 and in_view["not_urgent"]["replaced"] <= 0.01
 
 
 def test_few_harmless_messages_are_asked_about(unseen: dict[str, Any]) -> None:

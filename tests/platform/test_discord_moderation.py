@@ -508,7 +508,7 @@ async def test_a_blocked_source_or_topic_becomes_the_calm_line_until_it_is_allow
 @pytest.mark.parametrize("blocked", [False, True])
 async def test_words_below_a_referral_keep_to_what_moderators_have_blocked(tmp_path: Path, blocked: bool) -> None:
     """Below a referral a blocked source is left out without a line about it: the referral stands, for its asker alone."""
-    cat = "i cant sleep, the cat goes to my sister on friday"
+    cat = "i cannot sleep, what helps? my sister gets the cat on friday"
 
     def judge(prompt: Prompt) -> dict[str, Any]:
         return CALM | {"level": "urgent", "kind": "dying"} if cat in prompt.messages[-1].content else CALM
