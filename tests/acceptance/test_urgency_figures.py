@@ -52,7 +52,7 @@ def test_the_authors_who_are_kept_back_are_not_trained_on() -> None:
 
 
 def test_hardly_an_answer_is_replaced_needlessly(unseen: dict[str, Any], in_view: dict[str, Any]) -> None:
-    """Of natural harmless messages at most one in two hundred gets the referral for an answer; of two authors in view, one in a hundred."""
+    """Of harmless messages one in two hundred at most gets the referral instead; of two authors in view, one in a hundred."""
     assert unseen["not_urgent"]["replaced"] <= 0.005 and in_view["not_urgent"]["replaced"] <= 0.01
 
 
