@@ -213,12 +213,7 @@ if TYPE_CHECKING:
     from engine.urgency.llm import URGENCY_GIVEN, LlmUrgency
     from engine.urgency.person import PersonInDanger, about_another
     from engine.urgency.protocol import FastLayer, UrgencyLayer
-    from engine.urgency.referral import (
-        Referral,
-        Referrals,
-        ReferralTexts,
-        load_referrals,
-    )
+    from engine.urgency.referral import Referral, Referrals, ReferralTexts, load_referrals
     from engine.urgency.resolution import BRIEF, ResolutionClassifier
     from engine.urgency.response import ResponseClassifier
 else:

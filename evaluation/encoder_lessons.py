@@ -44,7 +44,7 @@ from engine import (
     said_before,
     sentences,
 )
-from evaluation.encoder_lines import own_lines, write_known
+from evaluation.encoder_lines import distinct_lines, own_lines, write_known
 from evaluation.encoder_teacher import Exported, Floats, Student, Teacher, state_of
 from evaluation.kind_heads import HEAVY, NAMES, SOCIAL_SUBJECTS
 from evaluation.natural_messages import DATA, read_messages
@@ -424,7 +424,7 @@ def written(student: Student, model: bytes, cutter: PieceCutter, out: Path) -> N
     whole.unlink()
     description = EncoderDescription(name=NAME, dims=DIMS, heads=ENCODER_HEADS, lead=tuple(cutter.lead), end=cutter.end)
     (out / "encoder.json").write_text(description.model_dump_json(indent=2) + "\n", encoding="utf-8")
-    write_known(TextEncoder.load(out, known=False), out)
+    write_known(TextEncoder.load(out, known=False), out, distinct_lines())
 
 
 def main() -> None:

@@ -7,7 +7,7 @@ another encoder has read are read anew.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -36,9 +36,13 @@ def own_lines() -> Iterator[str]:
         yield from answers.offers.values()
 
 
-def write_known(encoder: TextEncoder, out: Path) -> tuple[int, int]:
+def distinct_lines() -> list[str]:
+    """Each of them once, in order."""
+    return sorted(set(own_lines()))
+
+
+def write_known(encoder: TextEncoder, out: Path, lines: Sequence[str]) -> tuple[int, int]:
     """Write what the encoder makes of our lines; how many there are, and how many of them it had to read."""
-    lines = sorted(set(own_lines()))
     read = len(encoder.known.of(lines)[1])
     keys = np.array([key_of(line) for line in lines], dtype=np.uint64)
     order = np.argsort(keys)
@@ -48,9 +52,8 @@ def write_known(encoder: TextEncoder, out: Path) -> tuple[int, int]:
     return len(lines), read
 
 
-def has_read(encoder: TextEncoder, anew: TextEncoder) -> bool:
+def has_read(encoder: TextEncoder, anew: TextEncoder, lines: Sequence[str]) -> bool:
     """Whether the lines that are known were read by this encoder and no other; `anew`: the same one, which knows none."""
-    lines = sorted(set(own_lines()))
     some = lines[:: len(lines) // SAMPLE]
     return bool((encoder.meanings(some).whole == anew.meanings(some).whole).all())
 
@@ -61,7 +64,8 @@ def main() -> None:
     asked.add_argument("--encoder", type=Path, default=OUT)
     folder = asked.parse_args().encoder
     encoder, anew = TextEncoder.load(folder), TextEncoder.load(folder, known=False)
-    known, read = write_known(encoder if has_read(encoder, anew) else anew, folder)
+    lines = distinct_lines()
+    known, read = write_known(encoder if has_read(encoder, anew, lines) else anew, folder, lines)
     print(f"{known} lines, {read} of them read now")
 
 

@@ -27,9 +27,9 @@ _STATE, _WAITING, _CURSOR = "state", "waiting", "cursor"
 _UNSEALED = b"\x00"
 """In place of the number of a sealed text's form: the migration had no secret to seal with."""
 POLL_DAYS = 7
+"""A poll that nobody has answered by then is forgotten."""
 SPENDING_DAYS = 14
 """So many days of what models have cost are kept, as sums of all chats, and shown to the operator."""
-"""A poll that nobody has answered by then is forgotten."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -22,7 +22,6 @@ def needed_permissions(mode: str) -> dict[str, str]:
     return {**BOT_PERMISSIONS, **THREAD_PERMISSIONS} if mode == "thread" else BOT_PERMISSIONS
 
 
-def lacking_permissions(channel: discord.abc.GuildChannel | discord.Thread, mode: str) -> list[str]:
-    """The names of the rights that we lack in a channel."""
-    held = channel.permissions_for(channel.guild.me)
+def lacking_permissions(held: discord.Permissions, mode: str) -> list[str]:
+    """The names of the rights that we lack where we hold these."""
     return [name for right, name in needed_permissions(mode).items() if not getattr(held, right)]

@@ -30,7 +30,7 @@ class ModerationButtons:
     """Carries out what moderators press and fill in."""
 
     moderation: Moderation
-    posting: InfoPosts
+    info_posts: InfoPosts
 
     async def run(
         self, interaction: discord.Interaction, data: Mapping[str, Any], moderator: str, language: str | None
@@ -46,12 +46,12 @@ class ModerationButtons:
             return
         await interaction.response.defer(ephemeral=True, thinking=True)
         if found["kind"] == "p":
-            do = self.posting.approve if found["deed"] == "approve" else self.posting.drop
+            do = self.info_posts.approve if found["deed"] == "approve" else self.info_posts.drop
             text = await do(found["name"], moderator, language)
         elif found["kind"] in "fq":
             words = clean(next(filled_in(data.get("components") or []), "")).text
             if found["kind"] == "q":
-                text = await self.posting.edit(found["name"], words, moderator, language)
+                text = await self.info_posts.edit(found["name"], words, moderator, language)
             else:
                 text = await self._edited(found["name"], words, moderator, said)
         else:
@@ -76,7 +76,7 @@ class ModerationButtons:
         await interaction.response.send_modal(form)
 
     async def _open_post_form(self, interaction: discord.Interaction, name: str, said: ModerationTexts) -> None:
-        post = await self.posting.waiting(name)
+        post = await self.info_posts.waiting(name)
         if post is None:
             await interaction.response.send_message(said.moderators.gone, ephemeral=True)
             return

@@ -50,7 +50,7 @@ class Commands:
 
     moderation: Moderation
     desk: DiscordDesk
-    posting: InfoPosts
+    info_posts: InfoPosts
     reviewed: bool
 
     async def run(
@@ -84,12 +84,12 @@ class Commands:
             case "post":
                 place = int(given.text("channel") or given.channel)
                 source = self._meant(given.text("source"), self.moderation.sources())
-                return await self.posting.draft(source, place, moderator, language)
+                return await self.info_posts.draft(source, place, moderator, language)
             case "poll":
                 answers = [one.strip() for one in given.text("answers").split(";") if one.strip()]
                 hours = int(given.text("hours") or POLL_HOURS)
                 question = given.text("question").strip()
-                return await self.posting.poll(given.channel, question, answers, hours, moderator, language)
+                return await self.info_posts.poll(given.channel, question, answers, hours, moderator, language)
             case _:
                 return said.moderators.unknown
 

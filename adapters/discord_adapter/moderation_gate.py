@@ -56,11 +56,11 @@ class ModerationGate:
         self.desk = DiscordDesk(moderation=self.moderation, channel=self.channel or 0)
         if self.channel is not None:
             self.moderation.queue.desk = self.desk
-        posting = InfoPosts(moderation=self.moderation, desk=self.desk, languages=self.languages)
-        self._posting = posting
+        info_posts = InfoPosts(moderation=self.moderation, desk=self.desk, languages=self.languages)
+        self._info_posts = info_posts
         reviewed = self.channel is not None and self.open
-        self._commands = Commands(moderation=self.moderation, desk=self.desk, posting=posting, reviewed=reviewed)
-        self._buttons = ModerationButtons(moderation=self.moderation, posting=posting)
+        self._commands = Commands(moderation=self.moderation, desk=self.desk, info_posts=info_posts, reviewed=reviewed)
+        self._buttons = ModerationButtons(moderation=self.moderation, info_posts=info_posts)
 
     def over(self, dispatch: Dispatch) -> None:
         """Decided replies go through the lines of this dispatch."""
@@ -98,7 +98,7 @@ class ModerationGate:
             self._running = asyncio.create_task(self._run())
 
     async def _run(self) -> None:
-        await self._posting.mark_changed()
+        await self._info_posts.mark_changed()
         await self.moderation.run(self.round_seconds)
 
     async def aclose(self) -> None:

@@ -60,7 +60,7 @@ class Moderators:
         found = None if client is None else client.get_channel(channel)
         if not isinstance(found, (discord.abc.GuildChannel, discord.Thread)):
             return
-        names = ", ".join(lacking_permissions(found, self.mode))
+        names = ", ".join(lacking_permissions(found.permissions_for(found.guild.me), self.mode))
         if not names or self.clock() - self._told.get((channel, names), -TELL_EVERY) < TELL_EVERY:
             return
         self._told[(channel, names)] = self.clock()

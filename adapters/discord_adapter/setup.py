@@ -9,7 +9,7 @@ from typing import Any
 import discord
 
 from adapters.delivery.store import ChatStore
-from adapters.discord_adapter.bot_permissions import needed_permissions
+from adapters.discord_adapter.bot_permissions import lacking_permissions, needed_permissions
 from adapters.discord_adapter.definitions import register
 from engine import ConfigurationError
 
@@ -80,8 +80,7 @@ class Setup:
             if not isinstance(channel, discord.TextChannel) or not (wanted or for_moderators):
                 continue
             held = channel.permissions_for(me)
-            rights = needed_permissions("reply" if for_moderators else self.mode)
-            lacking = [name for right, name in rights.items() if not getattr(held, right)]
+            lacking = lacking_permissions(held, "reply" if for_moderators else self.mode)
             # A channel we cannot even see may be closed to us on purpose, unless it is named in the settings.
             if lacking and (held.view_channel or self.places or for_moderators):
                 lines.append(f"missing: in #{channel.name} of {whole.name}: {', '.join(lacking)}")

@@ -1,4 +1,4 @@
-"""Linear heads: weights learnt from labelled texts, over the words, parts of words and ideas that `features` sees.
+"""Linear heads: weights learnt from labelled texts, over the words, parts of words and ideas that `word_features` sees.
 
 One file holds the heads of one purpose: a line of JSON, then little-endian 16-bit numbers, head by head. Plain Python, so
 that nothing has to be loaded to weigh a sentence.

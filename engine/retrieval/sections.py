@@ -40,7 +40,7 @@ NEAR_A_SOURCE = 0.3
 """Below this chance that one of the first four sections answers, no source is found."""
 IN_SCOPE = 0.8
 """What is less likely about anything here is about something else; of messages that ask about something here 0.94 are above, of
-450 about something else, most of them near ones, 0.20."""
+450 about something else, most of them near ones, 0.18."""
 PLAIN = 0.95
 """From this chance on that a section answers, a message is about something here however unlike it sounds: what has been told of
 only since the encoder learnt is strange to it."""

@@ -38,7 +38,7 @@ def help_due(danger: Danger, urgency: Urgency, *, denied: bool = False, resolved
     worse = escalates(danger, urgency)
     lately = _lately(danger.shown) and not worse
     if urgency.level is UrgencyLevel.URGENT:
-        return Help.BRIEF if danger.told == 0 and lately else Help.REFERRAL
+        return Help.BRIEF if told_again(danger) and not worse else Help.REFERRAL
     if resolved and not urgency.decided:
         return Help.LINE
     body = suspected(danger) and danger.kind is Kind.MEDICAL

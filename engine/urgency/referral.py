@@ -1,4 +1,4 @@
-"""Where to find help: contacts as data, and the fixed texts of the crisis referral. No model has a part in this."""
+"""Where to find help: the fixed texts of the crisis referral, with a country's contacts put in. No model has a part in this."""
 
 from __future__ import annotations
 

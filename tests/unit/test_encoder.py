@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from engine.exceptions import ConfigurationError
 from engine.language.encoder import HEADS, LONGEST, MOST, WINDOW, TextEncoder
 from engine.language.letters import legible
-from evaluation.encoder_lines import own_lines
+from evaluation.encoder_lines import distinct_lines
 
 SHIPPED = Path(__file__).parents[2] / "config" / "encoder"
 ENCODER = TextEncoder.load(SHIPPED)
@@ -47,7 +47,7 @@ def test_a_meaning_has_length_one_and_every_head_a_sum() -> None:
 
 def test_our_own_lines_need_not_be_read_at_a_start() -> None:
     """The encoder knows the lines of the shipped texts; after they have changed: `python -m evaluation.encoder_lines`."""
-    lines = sorted(set(own_lines()))
+    lines = distinct_lines()
     assert len(ENCODER.known.of(lines)[1]) < len(lines) / 1000
 
 
@@ -61,7 +61,7 @@ def test_known_lines_are_what_reading_them_would_give() -> None:
 
 def test_of_our_own_lines_hardly_any_is_read_at_a_start() -> None:
     """Nineteen of twenty of our own lines came with the model; after many new ones they are written anew."""
-    lines = sorted(set(own_lines()))
+    lines = distinct_lines()
     _, unknown = ENCODER.known.of(lines)
     assert len(lines) > 50_000 and len(unknown) < len(lines) / 20, "python -m evaluation.encoder_lines"
 
