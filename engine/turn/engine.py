@@ -58,6 +58,7 @@ from engine.urgency.danger import (
     after,
     answered,
     answers_open,
+    continued,
     denied_in_passing,
     help_due,
     question_open,
@@ -65,7 +66,7 @@ from engine.urgency.danger import (
     told_again,
     weighed,
 )
-from engine.urgency.person import PersonInDanger, about_another
+from engine.urgency.person import PersonInDanger, about_another, about_self
 from engine.urgency.protocol import FastLayer, UrgencyLayer
 from engine.urgency.referral import Referral, Referrals
 from engine.urgency.resolution import ResolutionClassifier
@@ -116,8 +117,7 @@ class Engine:
         with one_turn():
             text = clean(message).text
             found = self._heard(text, conversation.messages, self.fast_layers)
-            found = self._after_question(conversation.danger, found, text, conversation.messages)
-            return replace(found, another=self._another(text, conversation.messages)) if found.level.order else found
+            return self._after_question(conversation.danger, found, text, conversation.messages)
 
     def _another(self, text: str, earlier: Sequence[Message]) -> bool:
         return about_another(text) if self.person is None else self.person.another(text, earlier)
@@ -155,8 +155,15 @@ class Engine:
         return self.responses.of(text, earlier)
 
     def _after_question(self, danger: Danger, urgency: Urgency, text: str, earlier: Sequence[Message]) -> Urgency:
-        """What is found in a message, once it is read as what was typed in place of an answer to the check question."""
-        return urgency if urgency.decided else weighed(danger, urgency, self._response(danger, text, earlier))
+        """What is found in a message, once it is read as what was typed in place of an answer to the check question, and as what
+        goes on about the danger before it."""
+        if urgency.decided:
+            return urgency
+        found = weighed(danger, urgency, self._response(danger, text, earlier))
+        if found.level is UrgencyLevel.NONE:
+            return found
+        found = replace(found, another=self._another(text, earlier))
+        return found if danger.another and about_self(text) else continued(danger, found)
 
     def _denied(self, danger: Danger, text: str, urgency: Urgency, earlier: Sequence[Message]) -> bool:
         """Whether a message says no to the check question that was asked just before; of what is sure only a plain one counts."""
@@ -307,7 +314,7 @@ class Engine:
         if due is Help.QUESTION:
             first = assistant.guide.said(language).check_first if withheld else ""
             answer = _asking_nothing(answer, assistant.texts.next_part, first)
-        below = _help_below(due, urgency, referral, said_safe=said_safe)
+        below = _help_below(due, urgency, referral, text, said_safe=said_safe)
         if _in_the_original(assistant, answer.filtered.draft, asked.language):
             below = (assistant.guide.said(asked.language).own_language_only, *below)
         turn = self._turn(conversation, assistant, text, cleaned.truncated, answer, urgency, ledger, below)
@@ -526,11 +533,10 @@ class Engine:
         ledger: Ledger | None = None,
     ) -> Turn:
         """The referral in place of an answer: whole, or one line where it was shown a moment ago."""
-        due = help_due(conversation.danger, urgency)
-        another = urgency.another or conversation.danger.another
-        brief = due is Help.BRIEF
-        if brief:
-            words = referral.repeated(third_person=another)
+        due, another = help_due(conversation.danger, urgency), _third_person(conversation.danger, urgency, text)
+        if due is Help.BRIEF:
+            kind = Kind.MEDICAL if Kind.MEDICAL in {conversation.danger.kind, urgency.kind} else urgency.kind
+            words = referral.repeated(kind=kind, third_person=another)
         else:
             aid = _first_aid(assistant, urgency, referral)
             words = referral.full(kind=urgency.kind, third_person=another, aid=aid)
@@ -551,7 +557,7 @@ class Engine:
     ) -> Turn:
         """A judged reply to what was said and, below it, the line with contacts: help was named whole a moment ago, and
         numbers alone, or the same words first each time, would leave what the person says unanswered."""
-        line = referral.near(third_person=urgency.another or conversation.danger.another)
+        line = referral.near(third_person=_third_person(conversation.danger, urgency, text))
         turn = self._turn(conversation, assistant, text, False, answer, urgency, ledger, (line,))
         remembered = replace(turn.conversation, danger=after(conversation.danger, Help.BRIEF, urgency, text))
         return replace(turn, help=Help.BRIEF, offers=(), conversation=remembered, language=referral.language)
@@ -788,6 +794,12 @@ def _is_asking(before: Conversation, assistant: Assistant, asked: TurnRequest) -
     return assistant.guide.kinds.of(asked.text, before.messages, asked.language).kind is MessageKind.ASKS
 
 
+def _third_person(before: Danger, urgency: Urgency, text: str) -> bool:
+    """Whether it is somebody else who is in danger; what tells of danger and plainly of its writer alone is of the writer."""
+    own = urgency.level is not UrgencyLevel.NONE and about_self(text)
+    return urgency.another or (before.another and not own)
+
+
 def _first_aid(assistant: Assistant, urgency: Urgency, referral: Referral) -> FirstAid | None:
     """What the table of dangers tells to do, in the referral's language; None where nothing fits.
 
@@ -851,7 +863,7 @@ def _only_offers(answer: Answer) -> bool:
     return draft is not None and draft.fixed and bool(draft.offers) and not draft.citations
 
 
-def _help_below(due: Help, urgency: Urgency, referral: Referral, *, said_safe: bool) -> tuple[str, ...]:
+def _help_below(due: Help, urgency: Urgency, referral: Referral, text: str, *, said_safe: bool) -> tuple[str, ...]:
     """What of help belongs below an answer."""
     if due is Help.LINE:
         return (referral.safe_noted() if said_safe else referral.concern(),)
@@ -862,4 +874,6 @@ def _help_below(due: Help, urgency: Urgency, referral: Referral, *, said_safe: b
     # of a parent.
     stray = urgency.kind is Kind.MEDICAL or (urgency.another and urgency.kind is Kind.UNCLEAR)
     simple = urgency.faint or (urgency.decided and stray)
-    return (referral.check(urgency.kind, faint=simple),)
+    # Nor is anybody asked about their own life alone who may be writing of somebody else's.
+    theirs = urgency.kind is Kind.DYING and (urgency.another or about_another(text))
+    return (referral.check(Kind.UNCLEAR if theirs else urgency.kind, faint=simple),)

@@ -87,7 +87,7 @@ class UrgencyClassifier:
     def assess_now(self, message: str, earlier: tuple[Message, ...] = ()) -> LayerResult:
         """`concern` where a message sounds like danger, read with what was said before it; never `urgent`."""
         scores = self.scores(message, earlier)
-        found = {head.name: scores[head.name] >= head.threshold for head in self.heads.description.heads}
+        found = self._found(scores)
         passed = scores["urgent"] - self.heads.threshold("urgent")
         # A belief told as a fact sounds like danger; who tells one is asked, not told to call, unless a body is in danger.
         certain = passed >= self.heads.description.certain
@@ -107,11 +107,17 @@ class UrgencyClassifier:
             hears_none=none,
         )
 
+    def _found(self, scores: Mapping[str, float]) -> dict[str, bool]:
+        return {head.name: scores[head.name] >= head.threshold for head in self.heads.description.heads}
+
     def _kind(self, message: str, earlier: Sequence[Message], found: Mapping[str, bool], *, plain: bool) -> Kind:
         # Whoever believes to be poisoned or dead is not asked whether somebody took too much.
         if found["delusional"]:
             return Kind.FEAR
         said = self.kind_of(message, earlier) if plain else Kind.UNCLEAR
+        if said is not Kind.MEDICAL and earlier and plain:  # after a wish to die all sounds like one
+            alone = self._kind(message, (), self._found(self.scores(message)), plain=True)
+            said = alone if alone is Kind.MEDICAL else said
         return Kind.MEDICAL if found["medical"] and said is Kind.UNCLEAR else said
 
     def scores(self, message: str, earlier: tuple[Message, ...] = ()) -> dict[str, float]:

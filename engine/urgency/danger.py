@@ -32,8 +32,8 @@ def help_due(danger: Danger, urgency: Urgency, *, denied: bool = False, resolved
     is being dealt with; what it says may then be answered.
     A faint suspicion gets the contacts below its answer; a second one soon after, or who tells something heavy, is asked about,
     once. A sure one gets the referral; after a no, the question. Where a body comes to be in danger, it is whole again. In the
-    turn after a disclosure nothing is answered as if it had not been said, unless a layer that reads the whole conversation has
-    decided that it may be.
+    turn after a disclosure, and in two where a body is in danger, nothing is answered as if it had not been said, unless a layer
+    that reads the whole conversation has decided that it may be.
     """
     worse = escalates(danger, urgency)
     lately = _lately(danger.shown) and not worse
@@ -41,7 +41,7 @@ def help_due(danger: Danger, urgency: Urgency, *, denied: bool = False, resolved
         return Help.BRIEF if told_again(danger) and not worse else Help.REFERRAL
     if resolved and not urgency.decided:
         return Help.LINE
-    body = suspected(danger) and danger.kind is Kind.MEDICAL
+    body = danger.told == 1 and danger.kind is Kind.MEDICAL
     if (danger.told == 0 or body) and not urgency.decided and not worse:
         return Help.BRIEF
     recent = question_open(danger)
@@ -57,8 +57,9 @@ def help_due(danger: Danger, urgency: Urgency, *, denied: bool = False, resolved
         if danger.told is not None and not urgency.decided and lately:
             return Help.BRIEF
         return Help.REFERRAL if recent or (worse and not urgency.decided) else Help.QUESTION
-    unanswered = danger.asked == 0 and not urgency.decided
-    return Help.LINE if danger.told is not None or unanswered else Help.NONE
+    # Who taps no is told where help is, too.
+    lately_asked = (danger.asked == 0 or denied) and not urgency.decided
+    return Help.LINE if danger.told is not None or lately_asked else Help.NONE
 
 
 def escalates(danger: Danger, urgency: Urgency) -> bool:
@@ -87,6 +88,14 @@ def weighed(danger: Danger, urgency: Urgency, response: CheckResponse) -> Urgenc
     return urgency
 
 
+def continued(danger: Danger, urgency: Urgency) -> Urgency:
+    """A danger whose kind a message does not show ("since last night"), as that which was told or asked about before it."""
+    goes_on = danger.told is not None or question_open(danger)
+    if urgency.kind is not Kind.UNCLEAR or not goes_on:
+        return urgency
+    return replace(urgency, kind=danger.kind, another=urgency.another or danger.another)
+
+
 def told_again(danger: Danger) -> bool:
     """Whether danger that is told again gets one line: told a moment ago too, and the whole text is not long ago."""
     return danger.told == 0 and _lately(danger.shown)
@@ -108,7 +117,8 @@ def after(danger: Danger, shown: Help, urgency: Urgency, message: str) -> Danger
         another=danger.another,
         entry=danger.entry,
     )
-    kind = urgency.kind if urgency.kind is not Kind.UNCLEAR else danger.kind
+    body = danger.told is not None and danger.kind is Kind.MEDICAL
+    kind = danger.kind if body or urgency.kind is Kind.UNCLEAR else urgency.kind
     if shown.replaces:
         now = urgency.level is UrgencyLevel.URGENT
         whole = 0 if shown is Help.REFERRAL else older.shown
@@ -123,7 +133,8 @@ def after(danger: Danger, shown: Help, urgency: Urgency, message: str) -> Danger
             entry=urgency.entry or danger.entry,
         )
     if shown is Help.QUESTION:
-        return replace(older, asked=0, faint=None, held=message, kind=urgency.kind, entry=urgency.entry)
+        asked = replace(older, asked=0, faint=None, held=message)
+        return replace(asked, kind=urgency.kind, another=urgency.another, entry=urgency.entry)
     return older
 
 

@@ -32,7 +32,9 @@ _PUT_IN: Mapping[str, frozenset[str]] = {
     "first_person": frozenset({"call", "opening"}),
     "third_person": frozenset({"call", "opening"}),
     "today": frozenset({"emergency"}),
-    **dict.fromkeys(("repeat", "near", "concern", "declined", "safe_noted", "noted"), frozenset({"contacts"})),
+    **dict.fromkeys(
+        ("repeat", "repeat_medical", "near", "concern", "declined", "safe_noted", "noted"), frozenset({"contacts"})
+    ),
     "line": frozenset({"title", "reach"}),
     "send": frozenset({"word"}),
 }
@@ -65,12 +67,13 @@ class ReferralTexts(Strict):
     """The fixed sentences about danger in one language; what braces name is put in. None says that a danger is there.
 
     `openings` take up what was told (`opening_about` where somebody else is in danger), `checks` are the check question,
-    both by kind, `check_faint` that after a faint suspicion; `safe_question` is asked with the line (`repeat`, and `near`
-    below a reply to what was said); `answers`: few words that answer the question or say that the person is safe; `noted`:
-    said to who tells that a danger is being dealt with; `denials`: how a message begins that says no to the question and
-    goes on; `declined`: said after a no. `call` and `call_about` say whom to call, for oneself and about somebody else,
-    `today` that a body needs help within the day; `own` says it for one country. `matters_about` leads to steps that are
-    somebody else's, and `after_aid` or `after_aid_about` follows what is to be done, where that is known.
+    both by kind, `check_faint` that after a faint suspicion; `safe_question` is asked with the line (`repeat`, where a body
+    is in danger `repeat_medical`, and `near` below a reply to what was said); `answers`: few words that answer the question
+    or say that the person is safe; `noted`: said to who tells that a danger is being dealt with; `denials`: how a message
+    begins that says no to the question and goes on; `declined`: said after a no. `call` and `call_about` say whom to call,
+    for oneself and about somebody else, `today` that a body needs help within the day; `own` says it for one country.
+    `matters_about` leads to steps that are somebody else's, and `after_aid` or `after_aid_about` follows what is to be done,
+    where that is known.
     `hours`, `phrases`, `languages` and `countries` are what the countries' files say, in this language; what is not in them
     stays as it is there.
     """
@@ -89,6 +92,7 @@ class ReferralTexts(Strict):
     after_aid_about: str
     safe_question: str
     repeat: str
+    repeat_medical: str
     near: str
     concern: str
     checks: dict[Kind, str]
@@ -197,7 +201,8 @@ class Referral:
             for aid in aids
         )
         begins = {one.partition("\n")[0] for one in whole}
-        return text.partition("\n")[0] in begins or text in {self.repeated(third_person=one) for one in (False, True)}
+        again = {self.repeated(kind=kind, third_person=third) for kind in Kind for third in (False, True)}
+        return text.partition("\n")[0] in begins or text in again
 
     def listed(self) -> str:
         """The contacts alone, for somebody who only looks them up."""
@@ -219,16 +224,18 @@ class Referral:
         """What a reader must know about the contacts."""
         return self._phrase(self.contacts.note)
 
-    def repeated(self, *, third_person: bool = False) -> str:
-        """One line, for when the whole text was shown a moment ago."""
-        return self._asking(self.texts.repeat, third_person=third_person)
+    def repeated(self, *, kind: Kind = Kind.UNCLEAR, third_person: bool = False) -> str:
+        """One line, for when the whole text was shown a moment ago; where a body is in danger, whom one calls says what to do."""
+        if kind is Kind.MEDICAL:
+            return self._asking(self.texts.repeat_medical, self._brief(self.contacts.doctor), third_person=third_person)
+        return self._asking(self.texts.repeat, self.brief(), third_person=third_person)
 
     def near(self, *, third_person: bool = False) -> str:
         """The same below a reply to what was said."""
-        return self._asking(self.texts.near, third_person=third_person)
+        return self._asking(self.texts.near, self.brief(), third_person=third_person)
 
-    def _asking(self, text: str, *, third_person: bool) -> str:
-        said = f"{text.format(contacts=self.brief()).rstrip('.')}."
+    def _asking(self, text: str, contacts: str, *, third_person: bool) -> str:
+        said = f"{text.format(contacts=contacts).rstrip('.')}."
         return said if third_person else f"{said} {self.texts.safe_question}"
 
     def concern(self) -> str:
@@ -259,9 +266,12 @@ class Referral:
 
     def brief(self) -> str:
         """The first contacts, inside a sentence."""
-        if self._own.contacts or self._own.emergency:
-            return self._own.contacts or self._own.emergency
-        chosen = (self.contacts.emergency, self.contacts.line)
+        return self._own.contacts or self._own.emergency or self._brief(self.contacts.line)
+
+    def _brief(self, beside: Contact | None) -> str:
+        if self._for_a_body.emergency:
+            return self._for_a_body.emergency
+        chosen = (self.contacts.emergency, beside)
         return self.texts.between.join(self._named(one) for one in chosen if one is not None)
 
     @property

@@ -15,6 +15,7 @@ from engine.urgency.danger import (
     after,
     answered,
     answers_open,
+    continued,
     denied_in_passing,
     help_due,
     weighed,
@@ -247,6 +248,34 @@ def test_who_was_in_danger_is_remembered_with_the_referral(level: UrgencyLevel) 
     mother = after(Danger(asked=0), Help.REFERRAL, replace(seen(level), another=True), "words")
     assert mother.another and after(mother, Help.BRIEF, seen(CONCERN), "words").another
     assert not after(mother, Help.REFERRAL, seen(level), "words").another
+
+
+def test_a_body_in_danger_is_not_thanked_for_the_news() -> None:
+    """In two turns after a body was told to be in danger nothing is answered, unless it is being dealt with, and it stays that
+    danger whatever is told besides."""
+    taken = after(Danger(), Help.REFERRAL, replace(seen(URGENT), kind=Kind.MEDICAL), "words")
+    once = after(taken, Help.BRIEF, replace(seen(CONCERN), kind=Kind.DYING), "words")
+    assert once.kind is Kind.MEDICAL and help_due(once, seen(NONE)) is Help.BRIEF
+    assert help_due(once, seen(NONE), resolved=True) is Help.LINE
+    assert help_due(after(once, Help.BRIEF, seen(NONE), "words"), seen(NONE)) is Help.LINE
+
+
+@pytest.mark.parametrize("open_danger", [Danger(asked=0), Danger(asked=2), Danger(told=4, shown=4)])
+def test_what_goes_on_is_about_the_same_danger(open_danger: Danger) -> None:
+    """ "Since last night" is about what was asked or told before it: the same kind, the same person; another kind is its own."""
+    before = replace(open_danger, kind=Kind.MEDICAL, another=True)
+    goes_on = continued(before, seen(CONCERN))
+    assert goes_on.kind is Kind.MEDICAL and goes_on.another
+    own = replace(seen(CONCERN), kind=Kind.DYING)
+    assert continued(before, own) == own
+    assert continued(Danger(kind=Kind.MEDICAL, another=True), seen(CONCERN)) == seen(CONCERN)
+
+
+def test_who_says_no_and_goes_on_is_told_where_help_is() -> None:
+    """A no in the first words of a message leaves the contacts in view, as a tapped one does, unless a judge has decided."""
+    assert help_due(Danger(declined=0), seen(NONE), denied=True) is Help.LINE
+    judged = Urgency.of([found(NONE), found(NONE, "llm")])
+    assert help_due(Danger(declined=0), judged, denied=True) is Help.NONE
 
 
 def test_who_is_safe_is_believed() -> None:

@@ -22,6 +22,7 @@ from engine.types import (
     Decision,
     HandoffOffer,
     Help,
+    Kind,
     Message,
     Outcome,
     Reminder,
@@ -487,6 +488,41 @@ async def test_basis_and_citation_travel_with_the_reply(tmp_path: Path) -> None:
     assert turn.conversation.messages[-1] == Message(
         role=Role.ASSISTANT, content=turn.reply.text, citations=("voices",)
     )
+
+
+@pytest.mark.parametrize(
+    ("said", "begins"),
+    [
+        (("my son has stopped drinking", "since yesterday", "he only stares at the wall"), ("third", "again")),
+        (("my mum took too many of her pills", "how many is too many?", "she is sleeping now"), ("again", "again")),
+        (("I want to kill myself", "i swallowed the whole box an hour ago", "i feel sleepy"), ("medical", "again")),
+    ],
+)
+async def test_a_body_in_danger_is_heard_through_the_conversation(
+    said: tuple[str, ...], begins: tuple[str, str]
+) -> None:
+    """What goes on about a body gets what is said of one, about who was meant, and whoever tells more is told whom to call and
+    that these say what to do."""
+    engine = shipped_engine()
+    referral, conversation, replies = engine.referrals.choose(None, "en"), engine.start(), []
+    for one in said:
+        turn = await engine.respond(conversation, one)
+        conversation, replies = turn.conversation, [*replies, turn.reply.text]
+    expected = {
+        "medical": referral.texts.openings[Kind.MEDICAL],
+        "third": referral.texts.opening_about,
+        "again": referral.texts.repeat_medical.partition("{")[0],
+    }
+    for reply, begin in zip(replies[1:], begins, strict=True):
+        assert reply.startswith(expected[begin])
+
+
+async def test_nobody_is_asked_about_their_own_life_who_writes_of_another() -> None:
+    """The check question about a father asks about somebody too, also where it is not plain who is in danger."""
+    engine = shipped_engine()
+    turn = await engine.respond(engine.start(), "my dad is talking about ending it")
+    checks = engine.referrals.choose(None, "en").texts.checks
+    assert turn.help is Help.QUESTION and checks[Kind.UNCLEAR] in turn.reply.text
 
 
 async def test_who_may_tell_of_a_belief_gets_kind_words_and_no_list_of_illnesses() -> None:
