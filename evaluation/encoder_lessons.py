@@ -55,7 +55,6 @@ from evaluation.section_fusion import (
     kept_out,
     natural,
 )
-from evaluation.service_fit import FITTED_BY
 from evaluation.urgency import read_messages as read_urgency
 from evaluation.urgency_augmentation import mistyped
 from evaluation.urgency_training import PLAIN, RESPONSES, Labelled, labelled, training_files, weight_of
@@ -159,11 +158,11 @@ class Curriculum:
             for one in asked
             if one.right and one.author not in without
         ]
-        made._add_service(sections + 1, leave_out=bool(without))
+        made._add_service(sections + 1)
         return made
 
-    def _add_service(self, first: int, *, leave_out: bool) -> None:
-        """The questions about the service; `leave_out`: those of the author by whom their weights are fitted."""
+    def _add_service(self, first: int) -> None:
+        """The questions about the service."""
         subjects: dict[str, int] = {}
         for path in sorted((DATA / "service").glob("*.jsonl")):
             for line in path.read_text(encoding="utf-8").splitlines():
@@ -172,8 +171,7 @@ class Curriculum:
                 label = (first + subjects.setdefault(subject, len(subjects)),) if subject else ()
                 kind = "social" if subject in SOCIAL_SUBJECTS else "service" if subject else ""
                 kinds = tuple(float(name == kind) if name in MESSAGE_KINDS else math.nan for name in KIND_HEADS)
-                if not (leave_out and path.stem in FITTED_BY):
-                    self.service.append(Belonging(row["text"], (), label, kinds if kind else OF_NONE))
+                self.service.append(Belonging(row["text"], (), label, kinds if kind else OF_NONE))
         self.labels = first + len(subjects)
 
 

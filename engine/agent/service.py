@@ -67,15 +67,15 @@ class LiveFacts:
 
 
 # Written by evaluation/service_fit.py.
-ANSWERED_FROM = 0.5
-"""From this chance on a message, or one of its sentences, is taken for a question about the service: of such questions 0.44 by
-two authors whom nothing had seen, of natural messages about other things 0.007."""
-TOLD_TO_A_MODEL_FROM = 0.3
-"""The same for one of its sentences, where a language model is told what is true and decides whether it was asked: of natural
-messages about other things 0.05."""
+ANSWERED_FROM = 0.3
+"""From this chance on a message, or one of its sentences, is taken for a question about the service: of 197 such messages of
+natural conversations, whose lines were left out, 0.65 then get the answer that is theirs and 0.12 another, of messages about
+other things 0.009."""
+TOLD_TO_A_MODEL_FROM = 0.15
+"""The same for one of its sentences, where a language model is told what is true and decides whether it was asked."""
 SOCIAL_ANSWERED_FROM = 0.3
 """The same for thanks and greetings: "you are welcome" is a better answer to a goodbye than a sentence that fits everything."""
-LEAST_KIND = -2.0
+LEAST_KIND = -3.0
 """What is further from the kinds of service than this is none, whatever it is like; nor is a sentence of it: "what do I do now"
 at the end of a story asks nothing about the service."""
 LEAST_LIKE = 0.12
@@ -86,19 +86,19 @@ PARTS = 6
 """So many sentences of a message are read one by one."""
 _LENGTH = 4000  # characters of a message in which explicit words are looked for
 WEIGHTS: Mapping[str, float] = {
-    "base": -2.15,
-    "best": -0.63,
-    "lead": 2.25,
-    "ahead": -0.44,
-    "kind": 0.41,
-    "nearest": 0.02,
-    "nearest_ahead": 6.46,
-    "pieces": 4.96,
-    "kin": 0.73,
-    "meant": -1.43,
-    "kin_ahead": 1.47,
-    "meant_ahead": 3.28,
-    "short": -0.71,
+    "base": -11.39,
+    "best": 7.08,
+    "lead": 0.43,
+    "ahead": 7.72,
+    "kind": 0.1,
+    "nearest": 7.39,
+    "nearest_ahead": 2.38,
+    "pieces": 4.14,
+    "kin": 8.8,
+    "meant": 1.18,
+    "kin_ahead": 0.45,
+    "meant_ahead": -1.75,
+    "short": -0.41,
 }
 
 

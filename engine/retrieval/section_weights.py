@@ -57,11 +57,11 @@ WEIGHTS = SectionWeights(
         "meant": 0.36,
     },
     scope={
-        "base": 1.9,
-        "away_nearest": -17.7,
-        "away_kin": -3.05,
-        "away_pieces": 3.68,
-        "away_meant": -15.03,
-        "here": -1.48,
+        "base": 1.73,
+        "away_nearest": -16.16,
+        "away_kin": -3.86,
+        "away_pieces": 3.0,
+        "away_meant": -12.88,
+        "here": -1.32,
     },
 )

@@ -29,6 +29,9 @@ below it that told something heavy none was urgent, above it 7 of 24."""
 BELIEF_LIKELY = 2.0
 """So far below its threshold the sum of a belief may be one: .79 of ten authors' beliefs that are told as facts, a tenth of all
 else they wrote. It counts only where no section is sure: of 720 natural turns of others six then get other words, two rightly."""
+NONE_PLAINLY = 1.0
+"""So far below the threshold explicit words are doubted: of 23 urgent messages of authors kept back that hold some, one is, as
+it was right below it; of 10 harmless ones four are, as before."""
 _LENGTH = 4000  # characters of a message that are read
 _SENTENCES = 40  # that are read one by one
 
@@ -104,7 +107,7 @@ class UrgencyClassifier:
             kind=self._kind(message, earlier, found, plain=found["urgent"] and not faint),
             delusional_framing=found["delusional"],
             belief_likely=scores["delusional"] >= self.heads.threshold("delusional") - BELIEF_LIKELY,
-            hears_none=none,
+            hears_none=none and passed < -NONE_PLAINLY,
         )
 
     def _found(self, scores: Mapping[str, float]) -> dict[str, bool]:
