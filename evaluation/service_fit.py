@@ -30,7 +30,7 @@ NAMES = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
+class ServiceMessage:
     """A message with those before it, and the `subject` that answers it, empty where it is about something else."""
 
     text: str
@@ -39,7 +39,7 @@ class Asked:
     subject: str
 
 
-def natural() -> Iterator[Asked]:
+def natural() -> Iterator[ServiceMessage]:
     """The messages of natural conversations."""
     among = conversations()
     for path in sorted(DATA.glob("*.jsonl")):
@@ -48,7 +48,7 @@ def natural() -> Iterator[Asked]:
             name, _, at = row["id"].rpartition(".")
             said = among[name]
             before = tuple(Message(role=Role.USER, content=one) for one in said.messages[: int(at)])
-            yield Asked(text=said.messages[int(at)], before=before, lang=said.lang, subject=row["subject"])
+            yield ServiceMessage(text=said.messages[int(at)], before=before, lang=said.lang, subject=row["subject"])
 
 
 def without(service: Service, texts: Collection[str]) -> Service:

@@ -43,8 +43,9 @@ FACTS = frozenset(
     {"who_reads", "memory", "tells_somebody", "deletes", "who_runs", "languages", "cost", "hours", "human_contact"}
 )
 """What nobody can know who is not told: beside a danger, too, it is answered."""
-OF_ITSELF = FACTS | {"person", "where_from"}
-"""What is asked about the service whatever was said before; "what can I do about it" goes on from that."""
+OF_ITSELF = FACTS - {"deletes"} | {"person", "where_from"}
+"""What is asked about the service whatever was said before; "what can I do about it" goes on from that, and so does "how do I
+get rid of it"."""
 LIVE = ("who_reads", "memory", "human_contact", "who_runs")
 """Subjects whose answers depend on where people write, and who answers for the service there."""
 PRIVACY = frozenset({"who_reads", "memory", "tells_somebody"})
@@ -69,13 +70,13 @@ class LiveFacts:
 # Written by evaluation/service_fit.py.
 ANSWERED_FROM = 0.3
 """From this chance on a message, or one of its sentences, is taken for a question about the service: of 197 such messages of
-natural conversations, whose lines were left out, 0.65 then get the answer that is theirs and 0.12 another, of messages about
-other things 0.009."""
+natural conversations, whose lines were left out, 0.59 then get the answer that is theirs and 0.11 another, of messages about
+other things 0.008."""
 TOLD_TO_A_MODEL_FROM = 0.15
 """The same for one of its sentences, where a language model is told what is true and decides whether it was asked."""
 SOCIAL_ANSWERED_FROM = 0.3
 """The same for thanks and greetings: "you are welcome" is a better answer to a goodbye than a sentence that fits everything."""
-LEAST_KIND = -3.0
+LEAST_KIND = -1.5
 """What is further from the kinds of service than this is none, whatever it is like; nor is a sentence of it: "what do I do now"
 at the end of a story asks nothing about the service."""
 LEAST_LIKE = 0.12

@@ -308,7 +308,8 @@ class Engine:
             return self._referred(conversation, assistant, text, urgency, referral, ledger)
         open_still = due is Help.LINE and conversation.danger.told in FRESH and not urgency.decided
         fresh = resolved or (open_still and not _asks_meanwhile(conversation, assistant, asked))
-        if fresh and reads and told is None and answer.team.built_in and not _quotes(answer):
+        talks_past = due is Help.LINE and _may_talk_past(conversation, assistant, asked, urgency)
+        if reads and told is None and answer.team.built_in and (talks_past or (fresh and not _quotes(answer))):
             return self._acknowledged(conversation, assistant, text, urgency, referral)
         withheld = due is Help.QUESTION and _only_offers(answer)
         if due is Help.QUESTION:
@@ -788,6 +789,14 @@ def _quotes(answer: Answer) -> bool:
 def _asks_meanwhile(before: Conversation, assistant: Assistant, asked: TurnRequest) -> bool:
     """Whether something is asked while a danger is open that does not wait for a body."""
     return before.danger.kind is not Kind.MEDICAL and _is_asking(before, assistant, asked)
+
+
+def _may_talk_past(before: Conversation, assistant: Assistant, asked: TurnRequest, urgency: Urgency) -> bool:
+    """Whether whoever was just asked about a body goes on without a question: "she is at school" asks for no text on schools."""
+    danger = before.danger
+    if danger.asked != 0 or danger.kind is not Kind.MEDICAL or urgency.decided:
+        return False
+    return not assistant.guide.kinds.of(asked.text, before.messages, asked.language).question
 
 
 def _is_asking(before: Conversation, assistant: Assistant, asked: TurnRequest) -> bool:

@@ -517,6 +517,25 @@ async def test_a_body_in_danger_is_heard_through_the_conversation(
         assert reply.startswith(expected[begin])
 
 
+async def test_what_follows_a_question_about_a_body_gets_no_passage_unless_it_asks() -> None:
+    """ "She is at school", after tablets, is no wish to read of schools; a question is answered, and both have the contacts."""
+    engine = shipped_engine()
+    told = await engine.respond(engine.start(), "my daughter took 12 paracetamol last night, she seems fine")
+    assert told.help is Help.QUESTION and told.conversation.danger.kind is Kind.MEDICAL
+    for said, answered in (("she is at school", False), ("what is dehydration?", True)):
+        turn = await engine.respond(told.conversation, said)
+        assert turn.help is Help.LINE and "112" in turn.reply.text and bool(turn.reply.citations) is answered
+
+
+async def test_getting_rid_of_it_is_no_wish_to_delete_a_chat() -> None:
+    """What goes on from voices is about voices; of the chat it has to speak itself."""
+    engine = shipped_engine()
+    told = await engine.respond(engine.start(), "i hear voices")
+    turn = await engine.respond(told.conversation, "how do i get rid of it")
+    assert turn.service != "deletes" and (turn.reply.citations or turn.offers)
+    assert (await engine.respond(told.conversation, "how do i delete this chat")).service == "deletes"
+
+
 async def test_nobody_is_asked_about_their_own_life_who_writes_of_another() -> None:
     """The check question about a father asks about somebody too, also where it is not plain who is in danger."""
     engine = shipped_engine()
