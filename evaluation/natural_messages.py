@@ -68,10 +68,10 @@ def conversations() -> dict[str, NaturalConversation]:
     return found
 
 
-def read_messages(*patterns: str) -> Iterator[ReadMessage]:
-    """The messages that readers said something of, in the files of `data/sections` that fit one of the patterns."""
+def read_messages(*patterns: str, folder: Path = DATA / "sections") -> Iterator[ReadMessage]:
+    """The messages that readers said something of, in the files of a folder that fit one of the patterns."""
     among = conversations()
-    for path in sorted(path for pattern in patterns for path in (DATA / "sections").glob(pattern)):
+    for path in sorted(path for pattern in patterns for path in folder.glob(pattern)):
         for line in path.read_text(encoding="utf-8").splitlines():
             said = json.loads(line)
             conversation, _, at = said["id"].rpartition(".")

@@ -8,47 +8,28 @@ anything else (`evaluation/data/service/for_weights`). The encoder has not learn
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Collection, Iterable
+from dataclasses import replace
+from functools import partial
+from itertools import starmap
 from pathlib import Path
 
 import numpy as np
 
 from engine import Guide, GuideTexts, KnowledgeBase, Message, MessageKinds, Role, Service, Stakes, TextEncoder
-from evaluation.kind_heads import WEIGHTS
-from evaluation.natural_messages import conversations
+from evaluation.kind_heads import SOCIAL_SUBJECTS, WEIGHTS
+from evaluation.natural_messages import read_messages
 from evaluation.section_fusion import logistic
 
 ROOT = Path(__file__).parents[1]
-DATA = ROOT / "evaluation" / "data" / "service" / "for_weights"
+DATA = ROOT / "evaluation" / "data" / "service"
 SCALE = np.array([10.0, 10.0, 10.0, 1.0, 10.0, 10.0, 10.0, 10.0, 10.0, 10.0, 10.0, 1.0])
 """Likenesses are small numbers; the penalty on weights must not see that."""
 NAMES = (
     *("best", "lead", "ahead", "kind", "nearest", "nearest_ahead", "pieces"),
     *("kin", "meant", "kin_ahead", "meant_ahead", "short"),
 )
-
-
-@dataclass(frozen=True, kw_only=True)
-class ServiceMessage:
-    """A message with those before it, and the `subject` that answers it, empty where it is about something else."""
-
-    text: str
-    before: tuple[Message, ...]
-    lang: str
-    subject: str
-
-
-def natural() -> Iterator[ServiceMessage]:
-    """The messages of natural conversations."""
-    among = conversations()
-    for path in sorted(DATA.glob("*.jsonl")):
-        for line in path.read_text(encoding="utf-8").splitlines():
-            row = json.loads(line)
-            name, _, at = row["id"].rpartition(".")
-            said = among[name]
-            before = tuple(Message(role=Role.USER, content=one) for one in said.messages[: int(at)])
-            yield ServiceMessage(text=said.messages[int(at)], before=before, lang=said.lang, subject=row["subject"])
 
 
 def without(service: Service, texts: Collection[str]) -> Service:
@@ -76,15 +57,26 @@ def main() -> None:
         stakes=Stakes.load(ROOT / "config" / "stakes.yaml"),
         encoder=encoder,
     )
-    asked = list(natural())
-    service = without(known, {" ".join(one.text.split()) for one in asked if one.subject})
-    rows, right = [], []
+    kept_back: Counter[str] = Counter()
+    for line in (DATA / "kept_back" / "conversations.jsonl").read_text(encoding="utf-8").splitlines():
+        row = json.loads(line)
+        likeness = partial(guide.likeness, language=row["lang"])
+        said = known.subject(row["text"], _as_messages(row["before"]), row["lang"], likeness)
+        kept_back[_outcome(said, row["subject"])] += 1
+    print("kept back, with the weights that are there:", dict(kept_back))
+    asked = list(read_messages("*.jsonl", folder=DATA / "for_weights"))
+    service = without(known, {" ".join(one.text.split()) for one in asked if one.said["subject"]})
+    rows, right, got = [], [], []
     for one in asked:
-        subject, evidence = service.evidence(one.text, one.before, one.lang, guide.likeness(one.text, one.lang))
+        earlier = _as_messages(one.earlier)
+        language, subject = one.conversation.lang, one.said["subject"]
+        likeness = partial(guide.likeness, language=language)
+        best, evidence = service.evidence(one.text, earlier, language, likeness(one.text))
         rows.append([evidence[name] for name in NAMES])
-        right.append(bool(one.subject) and subject == one.subject)
+        right.append(bool(subject) and best == subject)
+        got.append(service.subject(one.text, earlier, language, likeness))
     values, came = np.array(rows), np.array(right)
-    of_service = np.array([bool(one.subject) for one in asked])
+    of_service = np.array([bool(one.said["subject"]) for one in asked])
     model = logistic(values * SCALE, came)
     model[1:] *= SCALE
     print("WEIGHTS", {name: round(float(value), 2) for name, value in zip(("base", *NAMES), model, strict=True)})
@@ -99,6 +91,18 @@ def main() -> None:
             np.round(shares, 3),
             np.round(float(told[~of_service].mean()), 4),
         )
+    pairs = zip(got, (one.said["subject"] for one in asked), strict=True)
+    print("with the weights that are there, sentence by sentence, too:", dict(Counter(starmap(_outcome, pairs))))
+
+
+def _as_messages(texts: Iterable[str]) -> tuple[Message, ...]:
+    return tuple(Message(role=Role.USER, content=text) for text in texts)
+
+
+def _outcome(said: str, subject: str) -> str:
+    if not subject:
+        return "others: thanked" if said in SOCIAL_SUBJECTS else "others: answered" if said else "others: left"
+    return "answered truly" if said == subject else "with another subject" if said else "not answered"
 
 
 if __name__ == "__main__":

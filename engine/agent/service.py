@@ -70,8 +70,8 @@ class LiveFacts:
 # Written by evaluation/service_fit.py.
 ANSWERED_FROM = 0.3
 """From this chance on a message, or one of its sentences, is taken for a question about the service: of 197 such messages of
-natural conversations, whose lines were left out, 0.59 then get the answer that is theirs and 0.11 another, of messages about
-other things 0.008."""
+natural conversations, whose lines were left out, 0.59 then get the answer that is theirs and 0.11 another, of 2,612 about
+other things 0.006, and 0.003 are thanked."""
 TOLD_TO_A_MODEL_FROM = 0.15
 """The same for one of its sentences, where a language model is told what is true and decides whether it was asked."""
 SOCIAL_ANSWERED_FROM = 0.3

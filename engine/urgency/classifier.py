@@ -30,8 +30,8 @@ BELIEF_LIKELY = 2.0
 """So far below its threshold the sum of a belief may be one: .79 of ten authors' beliefs that are told as facts, a tenth of all
 else they wrote. It counts only where no section is sure: of 720 natural turns of others six then get other words, two rightly."""
 NONE_PLAINLY = 1.0
-"""So far below the threshold explicit words are doubted: of 23 urgent messages of authors kept back that hold some, one is, as
-it was right below it; of 10 harmless ones four are, as before."""
+"""So far below the threshold explicit words are doubted: of the messages of authors kept back that hold some, in one of 23 urgent
+ones and four of 10 harmless ones, as many as from the threshold itself; between the two it is too near to tell."""
 _LENGTH = 4000  # characters of a message that are read
 _SENTENCES = 40  # that are read one by one
 

@@ -133,8 +133,15 @@ def after(danger: Danger, shown: Help, urgency: Urgency, message: str) -> Danger
             entry=urgency.entry or danger.entry,
         )
     if shown is Help.QUESTION:
-        asked = replace(older, asked=0, faint=None, held=message)
-        return replace(asked, kind=urgency.kind, another=urgency.another, entry=urgency.entry)
+        return replace(
+            older,
+            asked=0,
+            faint=None,
+            held=message,
+            kind=urgency.kind,
+            another=urgency.another,
+            entry=urgency.entry,
+        )
     return older
 
 

@@ -227,7 +227,8 @@ class Referral:
     def repeated(self, *, kind: Kind = Kind.UNCLEAR, third_person: bool = False) -> str:
         """One line, for when the whole text was shown a moment ago; where a body is in danger, whom one calls says what to do."""
         if kind is Kind.MEDICAL:
-            return self._asking(self.texts.repeat_medical, self._brief(self.contacts.doctor), third_person=third_person)
+            contacts = self._for_a_body.emergency or self._first(self.contacts.doctor)
+            return self._asking(self.texts.repeat_medical, contacts, third_person=third_person)
         return self._asking(self.texts.repeat, self.brief(), third_person=third_person)
 
     def near(self, *, third_person: bool = False) -> str:
@@ -266,11 +267,9 @@ class Referral:
 
     def brief(self) -> str:
         """The first contacts, inside a sentence."""
-        return self._own.contacts or self._own.emergency or self._brief(self.contacts.line)
+        return self._own.contacts or self._own.emergency or self._first(self.contacts.line)
 
-    def _brief(self, beside: Contact | None) -> str:
-        if self._for_a_body.emergency:
-            return self._for_a_body.emergency
+    def _first(self, beside: Contact | None) -> str:
         chosen = (self.contacts.emergency, beside)
         return self.texts.between.join(self._named(one) for one in chosen if one is not None)
 
