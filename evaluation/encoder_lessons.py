@@ -6,8 +6,8 @@ Half of the teacher's layers learn at once to tell danger and kinds of messages,
 subject of the service that they belong to, in whichever of five languages, and to stay like the teacher. With `--without` the
 messages of some authors are kept out, and the sums of the heads on them are written beside the state: thresholds and weights are
 chosen by these. `--begin`: go on from a state, or from an `encoder.onnx`; `--often`: authors who come up more often; `--average`:
-end in the middle between what was learnt and an earlier state (Wortsman et al. 2022, arXiv 2203.05482). Needs torch and onnx,
-which the project itself does not; `config/encoder/README.md` is the record.
+end between what was learnt, which counts `--share`, and an earlier state (Wortsman et al. 2022, arXiv 2203.05482). Needs torch
+and onnx, which the project itself does not; `config/encoder/README.md` is the record.
 """
 
 from __future__ import annotations
@@ -381,10 +381,10 @@ def begun(state: dict[str, torch.Tensor], student: Student) -> dict[str, torch.T
     return {name: one for name, one in state.items() if not name.startswith(("word", "labels"))}
 
 
-def averaged(state: dict[str, torch.Tensor], student: Student) -> dict[str, torch.Tensor]:
-    """What lies in the middle between a student and another state."""
+def averaged(state: dict[str, torch.Tensor], student: Student, share: float) -> dict[str, torch.Tensor]:
+    """What lies between a student and another state; `share`: how much of it is the student's, from 0 to 1."""
     own = student.state_dict()
-    return {name: (own[name] + one) / 2 for name, one in state.items()}
+    return {name: share * own[name] + (1 - share) * one for name, one in state.items()}
 
 
 def pooled_rows(student: Student, cut: Sequence[Sequence[int]]) -> Floats:
@@ -435,6 +435,7 @@ def main() -> None:
     asked.add_argument("--often", default="")
     asked.add_argument("--begin", type=Path)
     asked.add_argument("--average", type=Path)
+    asked.add_argument("--share", type=float, default=0.5)
     asked.add_argument("--state", type=Path, required=True)
     given = asked.parse_args()
     torch.manual_seed(1)
@@ -459,7 +460,7 @@ def main() -> None:
         student.load_state_dict(begun(state, student), strict=False)
     Lessons(material, cutter, student, np.load(rows_file)).run(given.steps)
     if given.average is not None:
-        student.load_state_dict(averaged(begun(torch.load(given.average), student), student), strict=False)
+        student.load_state_dict(averaged(begun(torch.load(given.average), student), student, given.share), strict=False)
     torch.save(student.state_dict(), given.state)
     if material.held:
         sums = student.sums(

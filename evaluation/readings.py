@@ -35,11 +35,19 @@ def figures(turns: Sequence[Any], arm: str) -> dict[str, int]:
 
 
 def main() -> None:
-    """Print one line for each state and group of languages."""
+    """Print one line for each state and group: by language and, where it was said, whether a message tells of danger."""
     file = Path(sys.argv[1]) if len(sys.argv) > 1 else CONVERSATIONS
     rows = [json.loads(line) for line in read_text(file).splitlines()]
-    for name, english in (("English", True), ("not English", False)):
-        turns = [turn for row in rows if (row["lang"] == "en") is english for turn in row["turns"]]
+    said = [(row["lang"], turn) for row in rows for turn in row["turns"]]
+    groups = {
+        "English": [turn for lang, turn in said if lang == "en"],
+        "not English": [turn for lang, turn in said if lang != "en"],
+        "of danger": [turn for _, turn in said if turn.get("label") == "urgent"],
+        "of none": [turn for _, turn in said if turn.get("label") == "not_urgent"],
+    }
+    for name, turns in groups.items():
+        if not turns:
+            continue
         for arm in ("before", "after"):
             found = figures(turns, arm)
             low, high = wilson(found["useful"], len(turns)) or (0.0, 0.0)

@@ -57,13 +57,14 @@ def main() -> None:
         stakes=Stakes.load(ROOT / "config" / "stakes.yaml"),
         encoder=encoder,
     )
-    kept_back: Counter[str] = Counter()
-    for line in (DATA / "kept_back" / "conversations.jsonl").read_text(encoding="utf-8").splitlines():
-        row = json.loads(line)
-        likeness = partial(guide.likeness, language=row["lang"])
-        said = known.subject(row["text"], _as_messages(row["before"]), row["lang"], likeness)
-        kept_back[_outcome(said, row["subject"])] += 1
-    print("kept back, with the weights that are there:", dict(kept_back))
+    for path in sorted((DATA / "kept_back").glob("*.jsonl")):
+        kept_back: Counter[str] = Counter()
+        for line in path.read_text(encoding="utf-8").splitlines():
+            row = json.loads(line)
+            likeness = partial(guide.likeness, language=row["lang"])
+            said = known.subject(row["text"], _as_messages(row["before"]), row["lang"], likeness)
+            kept_back[_outcome(said, row["subject"])] += 1
+        print(f"kept back, {path.stem}, with the weights that are there:", dict(kept_back))
     asked = list(read_messages("*.jsonl", folder=DATA / "for_weights"))
     service = without(known, {" ".join(one.text.split()) for one in asked if one.said["subject"]})
     rows, right, got = [], [], []

@@ -57,11 +57,11 @@ WEIGHTS = SectionWeights(
         "meant": 0.36,
     },
     scope={
-        "base": 1.73,
-        "away_nearest": -16.16,
-        "away_kin": -3.86,
-        "away_pieces": 3.0,
-        "away_meant": -12.88,
-        "here": -1.32,
+        "base": 2.11,
+        "away_nearest": -18.75,
+        "away_kin": -3.69,
+        "away_pieces": 1.88,
+        "away_meant": -14.95,
+        "here": -1.45,
     },
 )

@@ -42,7 +42,11 @@ def author(one: LabelledMessage) -> str:
 
 def test_the_authors_who_are_kept_back_are_not_trained_on() -> None:
     """No author of the messages that measure is among those that are learnt from, and hardly a longer text by chance."""
-    further = [one for name in ("near_kept_back", "plain_kept_back") for one in sorted((DATA / name).glob("*.jsonl"))]
+    further = [
+        one
+        for name in ("near_kept_back", "plain_kept_back", "pieces_kept_back")
+        for one in sorted((DATA / name).glob("*.jsonl"))
+    ]
     kept = [one for path in (*KEPT, *further) for one in read_messages(path)]
     learnt = [one for path in training_files() for one in read_messages(path)]
     assert len({author(one) for one in kept}) >= 2 and len(kept) >= 600

@@ -193,10 +193,11 @@ def test_every_number_of_a_referral_dials_on_the_page(country: str, language: st
 @pytest.mark.parametrize("country", COUNTRIES)
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_the_short_forms_are_one_line_with_the_emergency_number(country: str, language: str) -> None:
-    """Repeat, concern and the note after "I am safe" are one line each with the emergency number, no brace left."""
+    """What is repeated, or said to who is safe or goes on, is one line each with the emergency number, no brace left."""
     referral = SHIPPED.choose(country, language)
     emergency = referral.contacts.emergency
-    for line in (referral.repeated(), referral.near(), referral.concern(), referral.safe_noted()):
+    noted = (referral.safe_noted(), referral.noted(), referral.noted_open())
+    for line in (referral.repeated(), referral.near(), referral.concern(), *noted):
         assert "\n" not in line
         assert emergency.number in line
         assert "{" not in line

@@ -493,7 +493,7 @@ async def test_basis_and_citation_travel_with_the_reply(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("said", "begins"),
     [
-        (("my son has stopped drinking", "since yesterday", "he only stares at the wall"), ("third", "again")),
+        (("my son drinks nothing any more", "since yesterday", "he only stares at the wall"), ("third", "again")),
         (("my mum took too many of her pills", "how many is too many?", "she is sleeping now"), ("again", "again")),
         (("I want to kill myself", "i swallowed the whole box an hour ago", "i feel sleepy"), ("medical", "again")),
     ],
@@ -527,6 +527,21 @@ async def test_what_follows_a_question_about_a_body_gets_no_passage_unless_it_as
         assert turn.help is Help.LINE and "112" in turn.reply.text and bool(turn.reply.citations) is answered
 
 
+async def test_what_sounds_like_danger_still_is_not_thanked_for_as_if_it_were_over() -> None:
+    """Who goes on with what is faintly suspicious is told when to call; with what is not, thanked for how things are now."""
+    engine = shipped_engine()
+    texts = engine.referrals.choose(None, "en").texts
+    for said, begin in (
+        (("my daughter took 12 paracetamol last night, she seems fine", "i am tired"), texts.noted_open),
+        (("i gave my dog away, i will not need him", "he is with my neighbour", "she likes him"), texts.noted),
+    ):
+        conversation = engine.start()
+        for one in said:
+            turn = await engine.respond(conversation, one)
+            conversation = turn.conversation
+        assert turn.help is Help.LINE and turn.reply.text.startswith(begin.partition("{")[0])
+
+
 async def test_getting_rid_of_it_is_no_wish_to_delete_a_chat() -> None:
     """What goes on from voices is about voices; of the chat it has to speak itself."""
     engine = shipped_engine()
@@ -539,7 +554,7 @@ async def test_getting_rid_of_it_is_no_wish_to_delete_a_chat() -> None:
 async def test_nobody_is_asked_about_their_own_life_who_writes_of_another() -> None:
     """The check question about a father asks about somebody too, also where it is not plain who is in danger."""
     engine = shipped_engine()
-    turn = await engine.respond(engine.start(), "my dad is talking about ending it")
+    turn = await engine.respond(engine.start(), "my father is talking about ending his life")
     checks = engine.referrals.choose(None, "en").texts.checks
     assert turn.help is Help.QUESTION and checks[Kind.UNCLEAR] in turn.reply.text
 

@@ -63,7 +63,7 @@ def test_plain_questions_about_means_are_asked_about_and_their_look_alikes_are_n
     urgent = [row["lang"] for row in asked if row["label"] == "urgent"]
     assert len(urgent) >= 38 and set(urgent) == {"en", "de", "es", "fr", "nb"}
     harmless = [LAYER.assess_now(row["text"]) for row in asked if row["label"] != "urgent"]
-    assert len(harmless) <= 10 and sum(not one.faint for one in harmless) <= 2
+    assert len(harmless) <= 12 and sum(not one.faint for one in harmless) <= 2
     assert level("the dose of clozapine that kills") is UrgencyLevel.CONCERN
 
 
