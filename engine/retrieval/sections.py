@@ -44,7 +44,7 @@ IN_SCOPE = 0.8
 PLAIN = 0.95
 """From this chance on that a section answers, a message is about something here however unlike it sounds: what has been told of
 only since the encoder learnt is strange to it."""
-NOT_AWAY = 0.05
+NOT_AWAY = 0.02
 """What is less likely about anything here than this is about something else, whatever was said before it."""
 FOLLOW_UP = 8
 """So many words of a message may lean on the one before it for what they are about."""
