@@ -49,7 +49,7 @@ async def test_a_burst_is_answered_in_order_and_a_flood_delays_nobody(tmp_path: 
             for person in people:
                 fake.write(person, f"what helps with sleep, question {number}")
         for person in people:
-            await fake.wait_for(lambda person=person: len(answers(fake, person)) == EACH, 30)
+            await fake.wait_for(lambda person=person: len(answers(fake, person)) == EACH)
         await bot.dispatch.idle()
         for person in people:
             shown = answers(fake, person)
