@@ -310,7 +310,10 @@ class Engine:
         fresh = resolved or (open_still and not _asks_meanwhile(conversation, assistant, asked))
         talks_past = due is Help.LINE and _may_talk_past(conversation, assistant, asked, urgency)
         if reads and told is None and answer.team.built_in and (talks_past or (fresh and not _quotes(answer))):
-            return self._acknowledged(conversation, assistant, text, urgency, referral, resolved=resolved)
+            # What sounds like danger still is not thanked for as if it were over.
+            still = urgency.level is UrgencyLevel.CONCERN and not resolved
+            words = referral.noted_open() if still else referral.noted()
+            return self._acknowledged(conversation, assistant, text, urgency, words)
         withheld = due is Help.QUESTION and _only_offers(answer)
         if due is Help.QUESTION:
             first = assistant.guide.said(language).check_first if withheld else ""
@@ -329,21 +332,10 @@ class Engine:
         return replace(turn, declined=declined, language=asked.language)
 
     def _acknowledged(
-        self,
-        conversation: Conversation,
-        assistant: Assistant,
-        text: str,
-        urgency: Urgency,
-        referral: Referral,
-        *,
-        resolved: bool,
+        self, conversation: Conversation, assistant: Assistant, text: str, urgency: Urgency, words: str
     ) -> Turn:
-        """What is said to somebody who goes on telling while a danger is open: it stays so, with the contacts in view.
-
-        What sounds like danger still is not thanked for as if it were over.
-        """
-        still = urgency.level is UrgencyLevel.CONCERN and not resolved
-        turn = self._fixed(conversation, assistant, text, referral.noted_open() if still else referral.noted(), urgency)
+        """What is said to somebody who goes on telling while a danger is open: it stays so, with the contacts in view."""
+        turn = self._fixed(conversation, assistant, text, words, urgency)
         danger = after(conversation.danger, Help.LINE, urgency, "")
         return replace(turn, help=Help.LINE, conversation=replace(turn.conversation, danger=danger))
 
