@@ -2,7 +2,6 @@
 # at the versions and hashes in the lock files.
 
 .PHONY: help run test chromium postgres lint types unit bench chaos calibrate pages lock clean
-.NOTPARALLEL:
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
 
@@ -54,7 +53,9 @@ help: ## this list
 run: $(RUN_READY) ## set up if needed, then start CAFI
 	@exec $(BIN)/cafi run $(ARGS)
 
-test: chromium postgres lint types unit ## everything CI checks: style, types, tests
+# Style and types are looked at while tests wait, and what the system is asked to install while the packages are.
+test: ## everything CI checks: style, types, tests
+	@$(MAKE) --no-print-directory -j3 lint types unit
 
 lint: $(DEV_READY) ## style and formatting
 	@$(BIN)/ruff check .
@@ -75,7 +76,8 @@ chromium:
 	  fi; }
 
 # The tests start a server of their own from its programs; the one that Debian makes and starts beside them is not used.
-postgres:
+# Only one at a time may install.
+postgres: | chromium
 	@command -v initdb >/dev/null 2>&1 || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || { \
 	  if [ "$$(id -u)" -eq 0 ] && command -v apt-get >/dev/null 2>&1; then \
 	    echo "Installing PostgreSQL, on which the tests of storage run too ..."; \

@@ -76,6 +76,8 @@ OFTEN = 3
 PLAIN_TIMES = 2
 """How often a message of the short plain pairs, or an answer to the check question, comes up for once of any other: danger said
 in few words is missed most."""
+SERVICE_TIMES = 4
+"""The same for a question about the service that was typed in mid-chat: there it is missed most."""
 BEGUN_WITH = 24
 """So many texts of a label say where it begins."""
 HEAT = 18.0
@@ -86,7 +88,7 @@ UNKNOWN = (math.nan,) * len(KIND_HEADS)
 OF_NONE = tuple(0.0 if name in {"social", "service"} else math.nan for name in KIND_HEADS)
 """What is known of a line of a section: it is neither of the service nor a greeting."""
 RETOLD = 0.12
-NATURAL, OF_SERVICE, OFF_TOPIC = 0.3, 0.1, 0.1
+NATURAL, OF_SERVICE, OFF_TOPIC = 0.3, 0.15, 0.1
 """The shares of natural messages, of questions about the service and of other subjects; the rest are lines of sections."""
 
 
@@ -171,7 +173,8 @@ class Curriculum:
                 label = (first + subjects.setdefault(subject, len(subjects)),) if subject else ()
                 kind = "social" if subject in SOCIAL_SUBJECTS else "service" if subject else ""
                 kinds = tuple(float(name == kind) if name in MESSAGE_KINDS else math.nan for name in KIND_HEADS)
-                self.service.append(Belonging(row["text"], (), label, kinds if kind else OF_NONE))
+                one = Belonging(row["text"], tuple(row.get("before", ())), label, kinds if kind else OF_NONE)
+                self.service += [one] * (SERVICE_TIMES if path.stem == "natural" else 1)
         self.labels = first + len(subjects)
 
 

@@ -17,6 +17,7 @@ from adapters.storage.database import Database
 from adapters.storage.schema_version import migrate
 from adapters.storage.tables import metadata
 from tests import postgres
+from tests.read_once import read_once
 
 # No test asserts how long something takes: on a busy machine the first example alone may be slow.
 settings.register_profile("untimed", deadline=None)
@@ -95,6 +96,12 @@ def _no_real_network(_network_guard: _Guard) -> Iterator[None]:
     _network_guard.attempts.clear()
     yield
     assert not _network_guard.attempts, f"The test tried to reach {_network_guard.attempts}."
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _files_read_once() -> Iterator[None]:
+    with read_once():
+        yield
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from engine.agent.guide import (
     FIRST_REMARK_NEAR,
     FURTHER,
-    MAY_BE_SERVICE,
     REMARK_NEAR,
     REMARK_WORDS,
     SHORT_REMARK_NEAR,
@@ -32,11 +31,13 @@ from engine.models.ledger import Ledger
 from engine.retrieval.questions import split
 from engine.retrieval.sections import OFFERED, SectionHit
 from engine.texts import Texts
-from engine.types import Basis, Draft, Message, Role, UrgencyLevel, Wish
+from engine.types import Basis, Draft, Message, Offer, Role, UrgencyLevel, Wish
 from engine.urgency.person import about_another
 
 PARTS = 2
 """How many things that are asked at once get a passage each."""
+OF_SERVICE = 2
+"""So many questions about the service stand among others that may have been meant."""
 BETTER_FIT = 0.3
 """So much more of a message a later passage of a section must share than the first one, to be quoted in its place."""
 _EMPHASIS = re.compile(r"(\*{1,2}|_{1,2})(?=\S)([^*_\n]+?)(?<=\S)\1")
@@ -99,26 +100,30 @@ class QuotingAgent:
         asks = reading.kind is MessageKind.ASKS or (reading.kind is MessageKind.SERVICE and reading.question)
         if task.urgency is not UrgencyLevel.NONE and (not asks or (reading.heavy and not understood.sure)):
             return Draft(reply=self._asked_about(task, understood), fixed=True)  # a passage would talk past them
-        if asks and reading.kind is MessageKind.SERVICE:
-            offers = self.guide.service.offers(task.message, task.language)
-            if offers and self.guide.is_about_service(task.message, task.language):
-                return Draft(reply=self.guide.said(task.language).unsure, fixed=True, offers=offers)
+        own = self._of_service(task)
+        if own and asks and reading.kind is MessageKind.SERVICE:
+            return Draft(reply=self.guide.said(task.language).unsure, fixed=True, offers=own)
         if task.belief_likely and understood.sure is None and not about_another(task.message):
             return Draft(reply=self.texts.belief, fixed=True)  # questions to tap would name an illness
         if not asks and not task.missing:
-            return self._remark(task, understood)
+            return self._remark(task, understood, own[:OF_SERVICE])
         if task.language == self.knowledge.language:
             parts = _parts(task)
             drafted = self._several(task, parts) if len(parts) > 1 else None
-            # Where somebody is asked whether there is danger, one question is enough.
-            hit = understood.likely if task.urgency is UrgencyLevel.NONE else understood.sure
+            # Where somebody is asked whether there is danger, or may ask about the service, one question is enough.
+            hit = understood.likely if task.urgency is UrgencyLevel.NONE and not own else understood.sure
             if drafted is None and hit is not None and hit.readable:
                 drafted = self._section(task, hit, understood.hits[1:])
                 if drafted is not None and understood.sure is None:
                     drafted = self._with_doubt(drafted, task.language)
             if drafted is not None:
                 return drafted
-        return self._offer(task, understood)
+        return self._offer(task, understood, own[:OF_SERVICE])
+
+    def _of_service(self, task: AgentTask) -> tuple[Offer, ...]:
+        """The questions about the service that may have been meant, nearest first; most messages mean none."""
+        may_be = self.guide.may_be_about_service(task.message, task.earlier, task.language)
+        return self.guide.service.offers(task.message, task.language) if may_be else ()
 
     def _asked_about(self, task: AgentTask, understood: Understood) -> str:
         """What stands above the check question: after a faint suspicion an answer to how it was said, and why it is asked."""
@@ -128,11 +133,12 @@ class QuotingAgent:
         said = self.guide.remark(task.message, task.earlier, task.language, heavy=heavy)
         return self.guide.said(task.language).remark_asked.format(remark=said)
 
-    def _remark(self, task: AgentTask, understood: Understood) -> Draft:
+    def _remark(self, task: AgentTask, understood: Understood, own: tuple[Offer, ...]) -> Draft:
         """One kind sentence, and what may be of use; never a quotation."""
         said = self.guide.remark(task.message, task.earlier, task.language, heavy=understood.reading.heavy)
         near = self._tells_of_something(task, understood)
-        offers = self.guide.offers(understood.meant, task.language, most=FURTHER) if near else ()
+        offers = self.guide.offers(understood.meant, task.language, most=FURTHER - len(own)) if near else ()
+        offers = (*own, *offers)
         if offers:
             said = self.guide.said(task.language).remark_offer.format(remark=said)
         return Draft(reply=said, fixed=True, offers=offers, handoff=self._handoff(task))
@@ -146,14 +152,11 @@ class QuotingAgent:
             return understood.found.near >= SHORT_REMARK_NEAR
         return understood.found.near >= (FIRST_REMARK_NEAR if first else REMARK_NEAR)
 
-    def _offer(self, task: AgentTask, understood: Understood) -> Draft:
+    def _offer(self, task: AgentTask, understood: Understood, own: tuple[Offer, ...]) -> Draft:
         """The questions that may have been meant, or that nothing is near."""
         said, handoff = self.guide.said(task.language), self._handoff(task)
         offers = self.guide.offers(understood.meant, task.language) if not understood.away else ()
-        may_be = understood.reading.service and understood.reading.question and not understood.found.elsewhere
-        if may_be and self.guide.is_about_service(task.message, task.language, MAY_BE_SERVICE):
-            own = self.guide.service.offers(task.message, task.language, most=2)
-            offers = (*offers[: OFFERED - len(own)], *own)
+        offers = (*offers[: OFFERED - len(own)], *own)
         if not offers:
             # What is about something else is no matter for a doctor alone.
             handed = handoff is not None or any(one.when_declined for one in task.assistant.handoffs)

@@ -43,8 +43,6 @@ PLAINLY = 0.35
 """With so large a share a section on a grave subject is offered to somebody who has not named it in our words."""
 LEAST_LIKE = 0.1
 """What shares less with a section by words is not quoted: among few sections one always leads."""
-MAY_BE_SERVICE = 0.7
-"""What is so much as like the service as like any section may be about it: such questions stand among those that are offered."""
 FURTHER = 3
 """So many further questions stand below an answer."""
 
@@ -124,7 +122,7 @@ class Guide:
 
     def prepare(self, language: str) -> None:
         """Build what the first message in a language would wait for, and whoever writes at that moment with it."""
-        self.is_about_service("?", language)
+        self.may_be_about_service("?", (), language)
         self.understand("?", (), language)
 
     def understand(self, message: str, earlier: Sequence[Message], language: str) -> Understood:
@@ -187,10 +185,9 @@ class Guide:
         words, nearest, kin, meant = (float(row[:size].max(initial=0.0)) for row in rows)
         return Likeness(words=words, nearest=nearest, kin=kin, meant=meant)
 
-    def is_about_service(self, message: str, language: str, least: float = 1.0) -> bool:
-        """Whether a message is more like a question about the service than like any section; `least`: so much as like."""
-        best = self.service.here(language).likest(message)
-        return best > least * self.likeness(message, language).words
+    def may_be_about_service(self, message: str, earlier: Sequence[Message], language: str) -> bool:
+        """Whether a message may ask about the service rather than about any section."""
+        return self.service.may_be_asked(message, earlier, language, lambda text: self.likeness(text, language))
 
     def offers(self, hits: Sequence[SectionHit], language: str, most: int = OFFERED) -> tuple[Offer, ...]:
         """The questions that stand for sections, each once."""

@@ -42,9 +42,8 @@ WEIGHTS: Mapping[str, KindWeight] = {
     "service": KindWeight(words=0.31, encoder=0.72, base=0.33),
     "heavy": KindWeight(words=0.5, encoder=1.0),
 }
-AHEAD, MAY_BE = 0.3, 0.0
-"""By so much a question about the service leads; from the second on it may be one. Of natural messages about it the first takes
-one in two, of others one in seventy."""
+AHEAD = 0.3
+"""By so much a question about the service leads. Of natural messages about it this takes one in two, of others one in seventy."""
 _LENGTH = 4000  # characters of a message that are read
 
 
@@ -59,11 +58,9 @@ class MessageKind(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MessageReading:
-    """What a message does. `service`: it may as well be about the service. `heavy`: what it tells plainly weighs. `question`: a
-    sentence of it has the form of one."""
+    """What a message does. `heavy`: what it tells plainly weighs. `question`: a sentence of it has the form of one."""
 
     kind: MessageKind
-    service: bool
     heavy: bool
     question: bool = False
 
@@ -107,7 +104,6 @@ class MessageKinds:
         ahead = own - sums[other.value]
         return MessageReading(
             kind=MessageKind.SERVICE if ahead >= AHEAD else other,
-            service=ahead >= MAY_BE,
             heavy=sums[HEAVY] >= self.heads.threshold(HEAVY),
             question=question,
         )

@@ -68,10 +68,13 @@ class LiveFacts:
 
 
 # Written by evaluation/service_fit.py.
-ANSWERED_FROM = 0.3
+ANSWERED_FROM = 0.4
 """From this chance on a message, or one of its sentences, is taken for a question about the service: of 197 such messages of
-natural conversations, whose lines were left out, 0.61 then get the answer that is theirs and 0.11 another, of 2,612 about
-other things 0.006, and 0.004 are thanked."""
+natural conversations, whose lines were left out, 0.64 then get the answer that is theirs and 0.10 another, of 2,612 about other
+things 0.006, and 0.003 are thanked."""
+ASKED_BACK_FROM = 0.05
+"""From this chance on it may be one, and the two nearest subjects stand among the questions that are offered: 0.12 more then have
+the right one on a button, and of the others 0.03 have such buttons."""
 TOLD_TO_A_MODEL_FROM = 0.15
 """The same for one of its sentences, where a language model is told what is true and decides whether it was asked."""
 SOCIAL_ANSWERED_FROM = 0.3
@@ -79,6 +82,8 @@ SOCIAL_ANSWERED_FROM = 0.3
 LEAST_KIND = -1.5
 """What is further from the kinds of service than this is none, whatever it is like; nor is a sentence of it: "what do I do now"
 at the end of a story asks nothing about the service."""
+LEAST_KIND_ASKED_BACK = -3.5
+"""The same where it is only asked back."""
 LEAST_LIKE = 0.12
 """What is less like every subject is none, however it sounds."""
 SHORT = 12
@@ -87,19 +92,19 @@ PARTS = 6
 """So many sentences of a message are read one by one."""
 _LENGTH = 4000  # characters of a message in which explicit words are looked for
 WEIGHTS: Mapping[str, float] = {
-    "base": -11.68,
-    "best": 8.18,
-    "lead": 0.88,
-    "ahead": 6.23,
+    "base": -12.34,
+    "best": 6.71,
+    "lead": 0.79,
+    "ahead": 6.51,
     "kind": 0.11,
-    "nearest": 7.3,
-    "nearest_ahead": 2.08,
-    "pieces": 4.24,
-    "kin": 7.54,
-    "meant": 2.11,
-    "kin_ahead": 0.99,
-    "meant_ahead": -1.64,
-    "short": -0.42,
+    "nearest": 6.81,
+    "nearest_ahead": 1.64,
+    "pieces": 4.2,
+    "kin": 7.49,
+    "meant": 3.79,
+    "kin_ahead": 0.8,
+    "meant_ahead": -2.65,
+    "short": -0.35,
 }
 
 
@@ -174,10 +179,6 @@ class ServiceAnswers:
         """Whether by its words a message is likest to a subject, and like it at all."""
         like = self.centroids.likeness(message)
         return self.subjects[int(like.argmax())] != OTHER and float(like.max()) >= LEAST_LIKE
-
-    def likest(self, message: str) -> float:
-        """How like a message the likest subject is by words."""
-        return float(self.centroids.likeness(message).max(initial=0.0))
 
     @classmethod
     def load(cls, path: Path, encoder: TextEncoder | None = None) -> ServiceAnswers:
@@ -329,7 +330,12 @@ class Service:
         return ""
 
     def _chance(
-        self, text: str, earlier: Sequence[Message], language: str, rival: Callable[[str], Likeness]
+        self,
+        text: str,
+        earlier: Sequence[Message],
+        language: str,
+        rival: Callable[[str], Likeness],
+        least_kind: float = LEAST_KIND,
     ) -> tuple[str, float]:
         best, second = self.here(language).read(text)[:2]
         if best.subject == OTHER or best.words < LEAST_LIKE:
@@ -338,11 +344,24 @@ class Service:
         if best.subject in OF_ITSELF and earlier:
             # Who asks this changes the subject, and may do so twice: what was said before speaks against neither.
             kind = max(kind, self._kind(best.subject, text, ()))
-        if kind < LEAST_KIND:
+        if kind < least_kind:
             return best.subject, 0.0  # nor what else they are like
         evidence = _evidence(text, best, second, rival(text), kind)
         total = WEIGHTS["base"] + sum(WEIGHTS[name] * value for name, value in evidence.items())
         return best.subject, float(1 / (1 + np.exp(-total)))
+
+    def may_be_asked(
+        self, message: str, earlier: Sequence[Message], language: str, rival: Callable[[str], Likeness]
+    ) -> bool:
+        """Whether a message may ask about the service, in whichever of its sentences; then it is asked back."""
+        if self._kind(PERSON, message, earlier) < LEAST_KIND_ASKED_BACK:
+            return False
+        parts = [one for one in sentences(message) if len(words(one)) > 1][:PARTS]
+        read = (
+            self._chance(one, earlier, language, rival, LEAST_KIND_ASKED_BACK)
+            for one in dict.fromkeys((message, *parts))
+        )
+        return any(subject not in SOCIAL and chance >= ASKED_BACK_FROM for subject, chance in read)
 
     def offers(self, message: str, language: str, most: int = 4) -> tuple[Offer, ...]:
         """The subjects nearest to a message, as questions on buttons."""

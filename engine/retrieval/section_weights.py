@@ -57,11 +57,11 @@ WEIGHTS = SectionWeights(
         "meant": 0.36,
     },
     scope={
-        "base": 2.11,
-        "away_nearest": -18.75,
-        "away_kin": -3.69,
-        "away_pieces": 1.88,
-        "away_meant": -14.95,
-        "here": -1.45,
+        "base": 1.91,
+        "away_nearest": -18.39,
+        "away_kin": -3.88,
+        "away_pieces": 1.51,
+        "away_meant": -13.62,
+        "here": -1.39,
     },
 )

@@ -11,6 +11,7 @@ lines about other subjects says whether it is about anything here (`python -m ev
 from __future__ import annotations
 
 import gc
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -298,6 +299,8 @@ class SectionSearch(Retriever):
         return numbered(source.id for source, _ in self.sections)[1]
 
 
+_NUMBERED = re.compile(r"(?<=\S)\s*(?:\(\d{1,9}\)|\[\d{1,9}\]|#\d{1,9})\s*$")
+"""A number behind a message, which says nothing of what it is about and would be counted as a strange word."""
 LITTLE = 1e-4
 """A share that says nothing."""
 READ = ("words", "pieces", "nearest", "covered", "kin", "meant")
@@ -318,6 +321,7 @@ def evidence_of_fit(rows: Floats, shares: Floats, best: int) -> Mapping[str, flo
 def _asked_after(message: str, earlier: Sequence[str]) -> tuple[str, Sequence[str], bool]:
     """What a message asks, what was said before that, a long story too, and whether it leans on it for what it is about: "what
     helps then", the end of a story."""
+    message = _NUMBERED.sub("", message)
     told, asked = told_and_asked(message[-LONGEST:])
     if told:
         return asked, (*earlier, told), True

@@ -39,7 +39,7 @@ def cited(shown: Outgoing) -> tuple[str, ...]:
     return () if shown.turn is None else shown.turn.reply.citations
 
 
-SUSPICIOUS = "i gave my dog away, i will not need him"
+SUSPICIOUS = "i gave my dog away, i will not need him any more"
 SURE = "i have put everything in order and written to everybody, now i am calm and it is over tonight"
 """What the classifier shipped here takes for danger, and no phrase of the floor is."""
 

@@ -83,11 +83,11 @@ def test_who_is_in_danger_is_read_from_the_whole_message(message: str, another: 
 
 
 def test_a_tone_is_named_where_it_plainly_leads() -> None:
-    """Of remarks by an author who is kept back a quarter at least get a tone, and five of six of these the right one."""
+    """Of remarks by an author who is kept back one in ten at least gets a tone, and nineteen of twenty of these the right one."""
     tones, rows = PARTS["remark_tones"], rows_in(tone_of_remarks.DATA / "kept_back")
     named = [(tones.of(row["text"], tone_of_remarks.earlier(row)), row["tone"]) for row in rows]
     told = [(tone, of) for tone, of in named if tone is not None]
-    assert len(told) >= len(rows) / 4 and sum(tone == of for tone, of in told) / len(told) >= 5 / 6
+    assert len(told) >= len(rows) / 10 and sum(tone == of for tone, of in told) / len(told) >= 0.95
 
 
 def test_two_readings_that_speak_against_each_other_need_more() -> None:

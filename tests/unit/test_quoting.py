@@ -157,3 +157,26 @@ async def test_what_is_likely_but_not_sure_is_quoted_below_the_question_whether_
         assert turn.offers, question
         seen.add("asked" if asked else "sure")
     assert seen == {"asked", "sure"}
+
+
+@pytest.mark.parametrize(
+    ("message", "subject"),
+    [
+        ("could you do my shopping list too while youre at it", "other_tasks"),
+        ("whats the catch, nobody gives anything away", "cost"),
+    ],
+)
+async def test_what_may_be_a_question_about_the_service_is_asked_back(
+    shipped: Engine, message: str, subject: str
+) -> None:
+    """Where it is not sure, nothing is asserted about the service, and the question stands on a button."""
+    turn = await shipped.respond(shipped.start(), message)
+    assert not turn.service and (SERVICE, subject) in {(one.source, one.section) for one in turn.offers}
+
+
+async def test_a_number_behind_a_question_says_nothing_of_its_subject(shipped: Engine) -> None:
+    """Whoever numbers their questions finds what they would find without."""
+    found = [
+        await shipped.respond(shipped.start(), f"I cannot sleep, what helps?{end}") for end in ("", " (1011)", " #7")
+    ]
+    assert found[0].reply.citations and len({one.reply.citations for one in found}) == 1
