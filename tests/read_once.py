@@ -9,6 +9,7 @@ from __future__ import annotations
 import pickle
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import wraps
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -32,6 +33,8 @@ MOST = 600
 def read_once() -> Iterator[None]:
     """As long as this is open: YAML, prompts, the encoder and what the lines of a search have in common."""
     load, template, encoder, build = yaml.load, prompts.read_template, TextEncoder.load, Centroids.build
+    # What they say of themselves stays, as reference pages are made of it.
+    as_encoder, as_build = wraps(vars(TextEncoder)["load"].__func__), wraps(vars(Centroids)["build"].__func__)
     values, templates, encoders, searches = Kept(), Kept(), Kept(), Kept()
 
     def of_yaml(stream: Any, Loader: Any) -> Any:  # noqa: N803 - PyYAML's name for it
@@ -43,13 +46,19 @@ def read_once() -> Iterator[None]:
     def of_template(path: Path) -> Any:
         return templates.of((path, path.read_bytes() if path.is_file() else None), lambda: template(path))
 
-    def of_encoder(folder: Path, *, known: bool = True) -> TextEncoder:
+    @as_encoder
+    def of_encoder(cls: type[TextEncoder], folder: Path, *, known: bool = True) -> TextEncoder:
         files = _files(folder)
         place = ENCODER if files == _files(ENCODER) else folder  # a copy may be gone before what was read from it
         return encoders.of((place, known, files), lambda: encoder(place, known=known))
 
+    @as_build
     def of_texts(
-        texts: Sequence[LabelledText], size: int, encoder: TextEncoder | None = None, language: str = "english"
+        cls: type[Centroids],
+        texts: Sequence[LabelledText],
+        size: int,
+        encoder: TextEncoder | None = None,
+        language: str = "english",
     ) -> Centroids:
         if len(texts) < FEW:
             return build(texts, size, encoder, language)
@@ -59,8 +68,8 @@ def read_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(yaml, "load", of_yaml)
         patch.setattr(prompts, "read_template", of_template)
-        patch.setattr(TextEncoder, "load", of_encoder)
-        patch.setattr(Centroids, "build", of_texts)
+        patch.setattr(TextEncoder, "load", classmethod(of_encoder))
+        patch.setattr(Centroids, "build", classmethod(of_texts))
         yield
 
 
