@@ -76,8 +76,7 @@ chromium:
 	  fi; }
 
 # The tests start a server of their own from its programs; the one that Debian makes and starts beside them is not used.
-# Only one at a time may install.
-postgres: | chromium
+postgres:
 	@command -v initdb >/dev/null 2>&1 || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || { \
 	  if [ "$$(id -u)" -eq 0 ] && command -v apt-get >/dev/null 2>&1; then \
 	    echo "Installing PostgreSQL, on which the tests of storage run too ..."; \
@@ -85,6 +84,11 @@ postgres: | chromium
 	  else \
 	    false; \
 	  fi || echo "PostgreSQL is not installed: its tests are skipped. On Debian or Ubuntu: sudo apt install postgresql" >&2; }
+
+# Side by side, only one at a time may install.
+ifneq ($(filter unit,$(MAKECMDGOALS)),)
+postgres: | chromium
+endif
 
 # Of the unit tests, those of two letters go with the pages, so that all parts end at about the same time.
 WITH_PAGES := unit/test_[mn]*.py

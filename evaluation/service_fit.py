@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import starmap
 from pathlib import Path
 
 import numpy as np
@@ -26,6 +25,8 @@ ROOT = Path(__file__).parents[1]
 DATA = ROOT / "evaluation" / "data" / "service"
 SCALE = np.array([10.0, 10.0, 10.0, 1.0, 10.0, 10.0, 10.0, 10.0, 10.0, 10.0, 10.0, 1.0])
 """Likenesses are small numbers; the penalty on weights must not see that."""
+BUTTONS = 2
+"""So many of the questions that are asked back stand among others."""
 NAMES = (
     *("best", "lead", "ahead", "kind", "nearest", "nearest_ahead", "pieces"),
     *("kin", "meant", "kin_ahead", "meant_ahead", "short"),
@@ -61,9 +62,8 @@ def main() -> None:
         kept_back: Counter[str] = Counter()
         for line in path.read_text(encoding="utf-8").splitlines():
             row = json.loads(line)
-            likeness = partial(guide.likeness, language=row["lang"])
-            said = known.subject(row["text"], _as_messages(row["before"]), row["lang"], likeness)
-            kept_back[_outcome(said, row["subject"])] += 1
+            earlier = _as_messages(row["before"])
+            kept_back[_outcome(known, guide, row["text"], earlier, row["lang"], row["subject"])] += 1
         print(f"kept back, {path.stem}, with the weights that are there:", dict(kept_back))
     asked = list(read_messages("*.jsonl", folder=DATA / "for_weights"))
     service = without(known, {" ".join(one.text.split()) for one in asked if one.said["subject"]})
@@ -75,7 +75,7 @@ def main() -> None:
         best, evidence = service.evidence(one.text, earlier, language, likeness(one.text))
         rows.append([evidence[name] for name in NAMES])
         right.append(bool(subject) and best == subject)
-        got.append(service.subject(one.text, earlier, language, likeness))
+        got.append(_outcome(service, guide, one.text, earlier, language, subject))
     values, came = np.array(rows), np.array(right)
     of_service = np.array([bool(one.said["subject"]) for one in asked])
     model = logistic(values * SCALE, came)
@@ -92,18 +92,23 @@ def main() -> None:
             np.round(shares, 3),
             np.round(float(told[~of_service].mean()), 4),
         )
-    pairs = zip(got, (one.said["subject"] for one in asked), strict=True)
-    print("with the weights that are there, sentence by sentence, too:", dict(Counter(starmap(_outcome, pairs))))
+    print("with the weights that are there, sentence by sentence, too:", dict(Counter(got)))
 
 
 def _as_messages(texts: Iterable[str]) -> tuple[Message, ...]:
     return tuple(Message(role=Role.USER, content=text) for text in texts)
 
 
-def _outcome(said: str, subject: str) -> str:
+def _outcome(service: Service, guide: Guide, text: str, earlier: Sequence[Message], language: str, subject: str) -> str:
+    """What becomes of a message that asks for a subject, or for none."""
+    likeness = partial(guide.likeness, language=language)
+    said = service.subject(text, earlier, language, likeness)
+    offered = () if said else service.asked_back(text, earlier, language, likeness, most=BUTTONS)
+    right = subject in {one.section for one in offered}
+    asked_back = "asked back rightly" if right else "asked back" if offered else ""
     if not subject:
-        return "others: thanked" if said in SOCIAL_SUBJECTS else "others: answered" if said else "others: left"
-    return "answered truly" if said == subject else "with another subject" if said else "not answered"
+        return "others: " + ("thanked" if said in SOCIAL_SUBJECTS else "answered" if said else asked_back or "left")
+    return "answered truly" if said == subject else "with another subject" if said else asked_back or "not answered"
 
 
 if __name__ == "__main__":

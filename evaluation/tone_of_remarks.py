@@ -10,7 +10,6 @@ words a reader would have answered; how far a tone must lead is chosen on these 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -18,7 +17,7 @@ import numpy as np
 
 from engine import Message, RemarkTone, RemarkTones, Role, TextEncoder
 from evaluation.meaning_lessons import MeaningLessons, Row, author, prepared, rows_in
-from evaluation.natural_messages import conversations
+from evaluation.natural_messages import read_messages
 from evaluation.urgency_training import ROOT
 
 Flags = np.ndarray[Any, np.dtype[np.bool_]]
@@ -40,13 +39,8 @@ def earlier(row: Row) -> tuple[Message, ...]:
 
 def natural() -> Iterator[Row]:
     """Remarks of natural conversations with the tone in whose words a reader would have answered each."""
-    among = conversations()
-    for line in (DATA / "natural.jsonl").read_text(encoding="utf-8").splitlines():
-        row = json.loads(line)
-        name, _, number = row["id"].rpartition(".")
-        said = among[name].messages
-        at = int(number) - 1
-        yield {**row, "text": said[at], "before": said[at - 1] if at else "", "lang": among[name].lang}
+    for one in read_messages("natural.jsonl", folder=DATA):
+        yield {**one.said, "text": one.text, "before": one.earlier[-1] if one.earlier else ""}
 
 
 def stings(tone: str, of: str) -> bool:

@@ -100,7 +100,7 @@ class QuotingAgent:
         asks = reading.kind is MessageKind.ASKS or (reading.kind is MessageKind.SERVICE and reading.question)
         if task.urgency is not UrgencyLevel.NONE and (not asks or (reading.heavy and not understood.sure)):
             return Draft(reply=self._asked_about(task, understood), fixed=True)  # a passage would talk past them
-        own = self._of_service(task)
+        own = self.guide.of_service(task.message, task.earlier, task.language)
         if own and asks and reading.kind is MessageKind.SERVICE:
             return Draft(reply=self.guide.said(task.language).unsure, fixed=True, offers=own)
         if task.belief_likely and understood.sure is None and not about_another(task.message):
@@ -119,11 +119,6 @@ class QuotingAgent:
             if drafted is not None:
                 return drafted
         return self._offer(task, understood, own[:OF_SERVICE])
-
-    def _of_service(self, task: AgentTask) -> tuple[Offer, ...]:
-        """The questions about the service that may have been meant, nearest first; most messages mean none."""
-        may_be = self.guide.may_be_about_service(task.message, task.earlier, task.language)
-        return self.guide.service.offers(task.message, task.language) if may_be else ()
 
     def _asked_about(self, task: AgentTask, understood: Understood) -> str:
         """What stands above the check question: after a faint suspicion an answer to how it was said, and why it is asked."""

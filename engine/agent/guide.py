@@ -122,7 +122,7 @@ class Guide:
 
     def prepare(self, language: str) -> None:
         """Build what the first message in a language would wait for, and whoever writes at that moment with it."""
-        self.may_be_about_service("?", (), language)
+        self.of_service("?", (), language)
         self.understand("?", (), language)
 
     def understand(self, message: str, earlier: Sequence[Message], language: str) -> Understood:
@@ -185,9 +185,9 @@ class Guide:
         words, nearest, kin, meant = (float(row[:size].max(initial=0.0)) for row in rows)
         return Likeness(words=words, nearest=nearest, kin=kin, meant=meant)
 
-    def may_be_about_service(self, message: str, earlier: Sequence[Message], language: str) -> bool:
-        """Whether a message may ask about the service rather than about any section."""
-        return self.service.may_be_asked(message, earlier, language, lambda text: self.likeness(text, language))
+    def of_service(self, message: str, earlier: Sequence[Message], language: str) -> tuple[Offer, ...]:
+        """The questions about the service that a message may mean rather than any section's, nearest first."""
+        return self.service.asked_back(message, earlier, language, lambda text: self.likeness(text, language))
 
     def offers(self, hits: Sequence[SectionHit], language: str, most: int = OFFERED) -> tuple[Offer, ...]:
         """The questions that stand for sections, each once."""

@@ -291,8 +291,7 @@ class Service:
             return subject
         if self._kind(PERSON, message, earlier) < LEAST_KIND:
             return social
-        parts = [one for one in sentences(message) if len(words(one)) > 1][:PARTS]
-        found = [self._chance(one, earlier, language, rival) for one in parts]
+        found = [self._chance(one, earlier, language, rival) for one in _parts(message, PARTS)]
         asked = [one for one in found if one[0] not in SOCIAL and one[1] >= ANSWERED_FROM]
         # "Good evening. Do you remember me?" is more than a greeting.
         return max(asked, key=lambda one: one[1])[0] if asked else social
@@ -305,7 +304,7 @@ class Service:
 
         Who asks whether anybody reads it may mean whether it is kept, or told to somebody: these go together.
         """
-        parts = [one for one in sentences(message) if len(words(one)) > 1][: 1 + PARTS] or [message]
+        parts = _parts(message, 1 + PARTS) or [message]
         # What by its words is likest to something else, as most sentences, need not be read for what it means.
         near = [one for one in parts if self.here(language).sounds_like(one)]
         read = [self._chance(one, earlier, language, rival) for one in near]
@@ -350,21 +349,19 @@ class Service:
         total = WEIGHTS["base"] + sum(WEIGHTS[name] * value for name, value in evidence.items())
         return best.subject, float(1 / (1 + np.exp(-total)))
 
-    def may_be_asked(
-        self, message: str, earlier: Sequence[Message], language: str, rival: Callable[[str], Likeness]
-    ) -> bool:
-        """Whether a message may ask about the service, in whichever of its sentences; then it is asked back."""
+    def asked_back(
+        self, message: str, earlier: Sequence[Message], language: str, rival: Callable[[str], Likeness], most: int = 4
+    ) -> tuple[Offer, ...]:
+        """The questions on buttons that a message may mean, nearest first; none where no sentence of it may ask about the
+        service, as in most."""
         if self._kind(PERSON, message, earlier) < LEAST_KIND_ASKED_BACK:
-            return False
-        parts = [one for one in sentences(message) if len(words(one)) > 1][:PARTS]
+            return ()
         read = (
             self._chance(one, earlier, language, rival, LEAST_KIND_ASKED_BACK)
-            for one in dict.fromkeys((message, *parts))
+            for one in dict.fromkeys((message, *_parts(message, PARTS)))
         )
-        return any(subject not in SOCIAL and chance >= ASKED_BACK_FROM for subject, chance in read)
-
-    def offers(self, message: str, language: str, most: int = 4) -> tuple[Offer, ...]:
-        """The subjects nearest to a message, as questions on buttons."""
+        if not any(subject not in SOCIAL and chance >= ASKED_BACK_FROM for subject, chance in read):
+            return ()
         here = self.here(language)
         near = [one.subject for one in here.read(message) if one.words and one.subject in here.offers]
         return tuple(Offer(question=here.offers[one], source=SERVICE, section=one) for one in near[:most])
@@ -375,6 +372,11 @@ class Service:
         fixed = self.here(language).answers[subject].format(**{name: getattr(here, name) for name in PUT_IN})
         # Who asks to be remembered is answered first; what is kept, and how long, stands below.
         return f"{fixed}\n\n{told}" if told and subject == MEMORY else told or fixed
+
+
+def _parts(message: str, most: int) -> list[str]:
+    """The first sentences of a message that are more than a word."""
+    return [one for one in sentences(message) if len(words(one)) > 1][:most]
 
 
 def _evidence(

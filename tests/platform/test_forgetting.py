@@ -119,9 +119,7 @@ async def test_what_is_forgotten_is_gone_from_memory(used: tuple[OpenBook, Teleg
     await until(lambda: not cafi.rows("inbox"))
     for person in others:
         for number in range(3):
-            await fake.do(
-                "write", person=person["id"], text=f"I cannot sleep because of the voices, what helps? ({number})"
-            )
+            await fake.do("write", person=person["id"], text=f"I cannot sleep, what helps? ({number})")
         await shown(fake, person, 5)
     await asyncio.sleep(1)  # two rounds of tidying
     assert with_any(await cafi.living(), *wanted) == []

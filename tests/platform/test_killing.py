@@ -21,11 +21,7 @@ from tests.killing import Cafi, on_disk, until
 
 KILLS = int(os.environ.get("CAFI_KILLS", "3"))
 PEOPLE = 40
-QUESTIONS = (
-    "I cannot sleep because of the voices, what helps?",
-    "Why am I so tired on olanzapine?",
-    "How much sleep do I need on clozapine?",
-)
+QUESTIONS = ("I cannot sleep, what helps?", "Why am I so tired?", "How much sleep do I need?")
 HOUSE = (
     "Hello. I am",
     "Thank you. What would you like to know?",
