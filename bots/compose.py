@@ -69,6 +69,7 @@ from engine import (
     ResolutionClassifier,
     ResponseClassifier,
     RuleBook,
+    ScopeReading,
     SearchCompleteness,
     SectionSearch,
     Service,
@@ -542,6 +543,7 @@ class Application(Parts):
             encoder=self.encoder,
             tones=self.remark_tones,
             elsewhere=self.elsewhere,
+            learnt=ScopeReading.of_base(knowledge.folder, self.encoder),
         )
 
     def _builtin_judges(self) -> dict[str, Judge]:

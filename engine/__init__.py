@@ -142,6 +142,7 @@ if TYPE_CHECKING:
     from engine.reflection.protocol import Reflections
     from engine.retrieval.embedding import EmbeddedSources, Embedder
     from engine.retrieval.protocol import Hit, Retriever
+    from engine.retrieval.scope import ScopeReading
     from engine.retrieval.section_weights import WEIGHTS as SECTION_WEIGHTS
     from engine.retrieval.sections import EVIDENCE as SECTION_EVIDENCE
     from engine.retrieval.sections import READ as SECTION_READINGS
@@ -398,6 +399,7 @@ __all__ = [
     "Review",
     "Role",
     "RuleBook",
+    "ScopeReading",
     "ScriptedAnswer",
     "ScriptedModel",
     "SealBroken",

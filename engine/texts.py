@@ -15,7 +15,7 @@ from pydantic import Field, model_validator
 from engine.files import read_yaml
 from engine.language.sayings import Saying
 from engine.settings import Strict
-from engine.types import Wish
+from engine.types import Kind, Wish
 
 _ABOUT = frozenset({"name", "condition", "topics"})
 _PUT_IN = {
@@ -82,7 +82,7 @@ class Texts(Strict):
     cannot_know: str
     belief: str
     distress: str
-    asked: str
+    asked: dict[Kind, str]
     origin: str
     no_origin: str
     wishes: dict[str, str]
@@ -98,10 +98,17 @@ class Texts(Strict):
         for key, value in self:
             if isinstance(value, str) and (odd := braces(key, value) - _PUT_IN.get(key, frozenset())):
                 raise ValueError(f"{key} names {{{min(odd)}}}, which nothing is put in for")
+        if Kind.UNCLEAR not in self.asked:
+            raise ValueError(f"asked lacks {Kind.UNCLEAR.value!r}")
+        check_braces({"asked": self.asked}, {f"asked.{kind.value}": frozenset({"emergency"}) for kind in self.asked})
         lacking = [wish.value for wish in Wish if wish is not Wish.ANSWER and wish.value not in self.wishes]
         if lacking:
             raise ValueError(f"wishes lacks {lacking[0]!r}")
         return self
+
+    def asking(self, kind: Kind, emergency: str) -> str:
+        """What stands above the check question, by what a message seems to be about; `emergency`: whom to call."""
+        return self.asked.get(kind, self.asked[Kind.UNCLEAR]).format(emergency=emergency)
 
     @classmethod
     def load(cls, path: Path) -> Texts:
@@ -149,7 +156,9 @@ class GuideTexts(Strict):
     @model_validator(mode="after")
     def _can_be_filled(self) -> GuideTexts:
         remark = dict.fromkeys(("remark_offer", "remark_asked"), frozenset({"remark"}))
-        check_braces(self.model_dump(), {"unsure_about": frozenset({"title"}), **remark})
+        check_braces(
+            self.model_dump(), {"unsure_about": frozenset({"title"}), "elsewhere": frozenset({"condition"}), **remark}
+        )
         return self
 
     @classmethod

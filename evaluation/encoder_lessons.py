@@ -40,6 +40,7 @@ from engine import (
     KIND_HEADS,
     MESSAGE_KINDS,
     EncoderDescription,
+    SectionSearch,
     legible,
     said_before,
     sentences,
@@ -47,6 +48,7 @@ from engine import (
 from evaluation.encoder_lines import distinct_lines, own_lines, write_known
 from evaluation.encoder_teacher import Exported, Floats, Student, Teacher, state_of
 from evaluation.kind_heads import HEAVY, NAMES, SOCIAL_SUBJECTS
+from evaluation.meaning_lessons import rows_in
 from evaluation.natural_messages import DATA, read_messages
 from evaluation.section_fusion import (
     base,
@@ -78,6 +80,8 @@ PLAIN_TIMES = 2
 in few words is missed most."""
 SERVICE_TIMES = 4
 """The same for a question about the service that was typed in mid-chat: there it is missed most."""
+AWAY_TIMES = 4
+"""The same for what is about something else in the middle of a chat."""
 BEGUN_WITH = 24
 """So many texts of a label say where it begins."""
 HEAT = 18.0
@@ -88,7 +92,7 @@ UNKNOWN = (math.nan,) * len(KIND_HEADS)
 OF_NONE = tuple(0.0 if name in {"social", "service"} else math.nan for name in KIND_HEADS)
 """What is known of a line of a section: it is neither of the service nor a greeting."""
 RETOLD = 0.12
-NATURAL, OF_SERVICE, OFF_TOPIC = 0.3, 0.15, 0.1
+NATURAL, OF_SERVICE, OFF_TOPIC = 0.45, 0.15, 0.1
 """The shares of natural messages, of questions about the service and of other subjects; the rest are lines of sections."""
 
 
@@ -160,8 +164,20 @@ class Curriculum:
             for one in asked
             if one.right and one.author not in without
         ]
+        made._add_asides(search, sections)
         made._add_service(sections + 1)
         return made
+
+    def _add_asides(self, search: SectionSearch, elsewhere: int) -> None:
+        """What people say in the middle of a chat: for one section, or about something else."""
+        places = {f"{source.id}#{section.id}": at for at, (source, section) in enumerate(search.sections)}
+        for row in rows_in(DATA / "sections" / "written"):
+            if row["section"] in places:
+                label = (places[row["section"]],)
+                self.natural.append(Belonging(row["text"], tuple(row["before"]), label, OF_NONE))
+        for row in rows_in(DATA / "scope" / "learnt"):
+            if not row["here"]:
+                self.away += [Belonging(row["text"], tuple(row["before"]), (elsewhere,), OF_NONE)] * AWAY_TIMES
 
     def _add_service(self, first: int) -> None:
         """The questions about the service."""

@@ -27,7 +27,7 @@ T = TypeVar("T")
 Taken = tuple[str, str, str, T]
 """The author and the language of a row, its label, and what it is taken for."""
 
-Row = dict[str, str]
+Row = dict[str, Any]
 """A labelled message; its `id` begins with the author."""
 
 

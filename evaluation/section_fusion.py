@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,15 @@ from scipy.optimize import minimize
 
 from engine import SECTION_EVIDENCE as EVIDENCE
 from engine import SECTION_READINGS as READ
-from engine import SECTION_WEIGHTS, KnowledgeBase, SectionSearch, TextEncoder, about_another, load_elsewhere
+from engine import (
+    SECTION_WEIGHTS,
+    KnowledgeBase,
+    ScopeReading,
+    SectionSearch,
+    TextEncoder,
+    about_another,
+    load_elsewhere,
+)
 from engine import section_confidence as confidence_of
 from evaluation.natural_messages import DATA, ON_SECTIONS, conversations, read_messages
 from evaluation.section_figures import reliability
@@ -52,7 +60,11 @@ def base(encoder: TextEncoder | None = None) -> SectionSearch:
     """The search over the sections of the first knowledge base."""
     knowledge = KnowledgeBase.load(ROOT / "knowledge_base" / "schizophrenia")
     return SectionSearch(
-        knowledge=knowledge, questions=knowledge.lay_questions, encoder=encoder, elsewhere=other_subjects("en")
+        knowledge=knowledge,
+        questions=knowledge.lay_questions,
+        encoder=encoder,
+        elsewhere=other_subjects("en"),
+        learnt=None if encoder is None else ScopeReading.of_base(knowledge.folder, encoder),
     )
 
 
@@ -297,7 +309,7 @@ def write(weights: Mapping[str, Mapping[str, float]]) -> None:
     """Write the module of the weights anew; models that are not among `weights` stay as they are."""
     text = WEIGHTS.read_text(encoding="utf-8")
     rows = ["WEIGHTS = SectionWeights("]
-    for model in ("better", "right", "near", "scope"):
+    for model in (one.name for one in fields(SECTION_WEIGHTS)):
         told = weights.get(model, getattr(SECTION_WEIGHTS, model))
         rows += [f"    {model}={{", *(f'        "{one}": {value},' for one, value in told.items()), "    },"]
     WEIGHTS.write_text(text[: text.index("WEIGHTS = ")] + "\n".join([*rows, ")"]) + "\n", encoding="utf-8")

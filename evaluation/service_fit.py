@@ -16,7 +16,18 @@ from pathlib import Path
 
 import numpy as np
 
-from engine import Guide, GuideTexts, KnowledgeBase, Message, MessageKinds, Role, Service, Stakes, TextEncoder
+from engine import (
+    Guide,
+    GuideTexts,
+    KnowledgeBase,
+    Message,
+    MessageKinds,
+    Role,
+    Service,
+    Stakes,
+    TextEncoder,
+    load_elsewhere,
+)
 from evaluation.kind_heads import SOCIAL_SUBJECTS, WEIGHTS
 from evaluation.natural_messages import read_messages
 from evaluation.section_fusion import logistic
@@ -57,6 +68,7 @@ def main() -> None:
         texts=GuideTexts.load_all(ROOT / "config" / "guide"),
         stakes=Stakes.load(ROOT / "config" / "stakes.yaml"),
         encoder=encoder,
+        elsewhere=load_elsewhere(ROOT / "config" / "elsewhere"),
     )
     for path in sorted((DATA / "kept_back").glob("*.jsonl")):
         kept_back: Counter[str] = Counter()

@@ -56,7 +56,7 @@ OWN_LIFE = 2.0  # weight of what is said of dying and self-harm: most calm, most
 CONSTRUCTED = 0.5  # weight of messages that were written one by one, and not in a persona's conversations
 SHOWN_WRONGLY = 0.05  # of their messages without danger: sets the threshold of `urgent`
 ASKED_WRONGLY = 0.008  # of the same: sets by how much that threshold must be passed before somebody is asked
-CERTAIN_WRONGLY = 0.002  # of the same: and before nobody need be asked
+CERTAIN_WRONGLY = 0.0015  # of the same: and before nobody need be asked
 FLAGGED_WRONGLY = {"medical": 0.005, "delusional": 0.009}  # of messages that the other heads' labels do not fit
 MEDICAL = frozenset({"overdose_medicine_emergency", "refusing_food_drink"})
 

@@ -31,7 +31,7 @@ from engine.models.ledger import Ledger
 from engine.retrieval.questions import split
 from engine.retrieval.sections import OFFERED, SectionHit
 from engine.texts import Texts
-from engine.types import Basis, Draft, Message, Offer, Role, UrgencyLevel, Wish
+from engine.types import Basis, Draft, Kind, Message, Offer, Role, UrgencyLevel, Wish
 from engine.urgency.person import about_another
 
 PARTS = 2
@@ -40,6 +40,8 @@ OF_SERVICE = 2
 """So many questions about the service stand among others that may have been meant."""
 BETTER_FIT = 0.3
 """So much more of a message a later passage of a section must share than the first one, to be quoted in its place."""
+_MORE_THAN_A_BELIEF = frozenset({Kind.DYING, Kind.OTHERS, Kind.VOICES, Kind.MEDICAL})
+"""What somebody is told to do about at once, whatever they believe."""
 _EMPHASIS = re.compile(r"(\*{1,2}|_{1,2})(?=\S)([^*_\n]+?)(?<=\S)\1")
 EASY_GRADE, EASY_WORDS = 6.0, 16
 """Up to here a sentence counts as easy: Flesch-Kincaid grade, and words."""
@@ -84,6 +86,8 @@ class QuotingAgent:
         A text on delusions, quoted at somebody who has just told of one, would argue with them; for somebody who tells
         of another's, it is what they came for.
         """
+        if task.delusional_framing and not task.faint and task.danger in _MORE_THAN_A_BELIEF:
+            return self.texts.asking(task.danger, task.emergency)
         if task.delusional_framing or agrees(task.message, self.texts.belief_questions):
             return self.texts.belief
         if agrees(task.message, self.texts.personal_questions):
@@ -123,7 +127,7 @@ class QuotingAgent:
     def _asked_about(self, task: AgentTask, understood: Understood) -> str:
         """What stands above the check question: after a faint suspicion an answer to how it was said, and why it is asked."""
         if not task.faint:
-            return self.texts.asked
+            return self.texts.asking(task.danger, task.emergency)
         heavy = understood.reading.heavy
         said = self.guide.remark(task.message, task.earlier, task.language, heavy=heavy)
         return self.guide.said(task.language).remark_asked.format(remark=said)
@@ -141,6 +145,8 @@ class QuotingAgent:
     def _tells_of_something(self, task: AgentTask, understood: Understood) -> bool:
         """Whether what was found for a remark is near enough to be offered with it."""
         first = not any(one.role is Role.USER for one in task.earlier)
+        if not understood.found.here:
+            return False
         if not first and understood.reading.kind is not MessageKind.TELLS:
             return False
         if len(task.message.split()) < REMARK_WORDS:
@@ -156,7 +162,10 @@ class QuotingAgent:
             # What is about something else is no matter for a doctor alone.
             handed = handoff is not None or any(one.when_declined for one in task.assistant.handoffs)
             elsewhere = not (understood.found.here or handed) and task.urgency is UrgencyLevel.NONE
-            return Draft(reply=said.elsewhere, fixed=True, lost=True) if elsewhere else self._decline(task)
+            if not elsewhere:
+                return self._decline(task)
+            told = said.elsewhere.format(condition=task.assistant.condition_told)
+            return Draft(reply=told, fixed=True, lost=True)
         cited = {source.id for source in self._cited(task)}
         first = understood.hits[0].source if understood.hits else None
         if first is not None and understood.found.together and first.id in cited:
@@ -270,7 +279,7 @@ class QuotingAgent:
 
     def _decline(self, task: AgentTask) -> Draft:
         if task.urgency is not UrgencyLevel.NONE:  # "I have no text on that" would be cold
-            return Draft(reply=self.texts.asked, fixed=True)
+            return Draft(reply=self.texts.asking(task.danger, task.emergency), fixed=True)
         other = self._handoff(task) or next((one.to for one in task.assistant.handoffs if one.when_declined), None)
         if other is not None:
             return Draft(reply=self.texts.decline_here, handoff=other, fixed=True)

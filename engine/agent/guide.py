@@ -18,6 +18,7 @@ from engine.knowledge.base import KnowledgeBase
 from engine.knowledge.section import Audience, Section
 from engine.knowledge.source import Source
 from engine.language.encoder import TextEncoder
+from engine.retrieval.scope import ScopeReading
 from engine.retrieval.sections import OFFERED, SectionHit, SectionSearch, SectionsFound
 from engine.stakes import Stakes
 from engine.texts import GuideTexts
@@ -94,6 +95,7 @@ class Guide:
     encoder: TextEncoder | None = None
     tones: RemarkTones | None = None
     elsewhere: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    learnt: ScopeReading | None = None
     _searches: dict[str, SectionSearch] = field(default_factory=dict, repr=False)
     _graves: dict[tuple[str, str], frozenset[str]] = field(default_factory=dict, repr=False)
 
@@ -116,6 +118,7 @@ class Guide:
                 questions=edition.lay_questions,
                 encoder=self.encoder,
                 elsewhere=self.elsewhere.get(known, ()),
+                learnt=self.learnt,
             )
             self._searches[known] = search
         return self._searches[known]
@@ -178,11 +181,10 @@ class Guide:
         }
 
     def likeness(self, message: str, language: str) -> Likeness:
-        """How like any section a message is; what is less like a question about the service is none."""
-        search = self.search(language)
-        size, like = len(search.sections), search.centroids
+        """How like any section, or anything else, a message is; what is less like a question about the service is none."""
+        like = self.search(language).centroids
         rows = (like.likeness(message), like.nearest(message), like.kindred(message), like.meant_nearest(message))
-        words, nearest, kin, meant = (float(row[:size].max(initial=0.0)) for row in rows)
+        words, nearest, kin, meant = (float(row.max(initial=0.0)) for row in rows)
         return Likeness(words=words, nearest=nearest, kin=kin, meant=meant)
 
     def of_service(self, message: str, earlier: Sequence[Message], language: str) -> tuple[Offer, ...]:

@@ -9,7 +9,7 @@ from engine.knowledge.source import Source
 from engine.models.ledger import Ledger
 from engine.retrieval.protocol import Hit
 from engine.settings import AssistantSettings
-from engine.types import Draft, Message, Reminder, UrgencyLevel, Wish
+from engine.types import Draft, Kind, Message, Reminder, UrgencyLevel, Wish
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -19,11 +19,12 @@ class AgentTask:
     `sources` are in context, best first; `suggested` is what the search found for this message,
     `requested` what the agent itself asked for.
     `objection` is why the last draft was sent back, `may_request` whether more sources can still be asked for.
-    `faint`: what there is of urgency is a faint suspicion. `danger_told`: somebody's danger was told in one of the last turns.
+    `faint`: what there is of urgency is a faint suspicion. `danger`: what it seems to be about.
+    `danger_told`: somebody's danger was told in one of the last turns.
     `belief_likely`: a belief may be told as a fact, too unsure for `delusional_framing`.
     `missing`: questions that the last draft left unanswered. `section`: the source and section that the person has tapped.
     `language`: that of the message. `facts`: what is true of the service, where the message seems to ask for it.
-    `above`: the referral that is shown above a reaction to what was told.
+    `above`: the referral that is shown above a reaction to what was told. `emergency`: whom to call, inside a sentence.
     """
 
     assistant: AssistantSettings
@@ -39,6 +40,7 @@ class AgentTask:
     belief_likely: bool = False
     urgency: UrgencyLevel = UrgencyLevel.NONE
     faint: bool = False
+    danger: Kind = Kind.UNCLEAR
     danger_told: bool = False
     objection: str | None = None
     may_request: bool = True
@@ -47,6 +49,7 @@ class AgentTask:
     language: str = "en"
     facts: str = ""
     above: str = ""
+    emergency: str = ""
 
 
 class Agent(Protocol):

@@ -92,19 +92,19 @@ PARTS = 6
 """So many sentences of a message are read one by one."""
 _LENGTH = 4000  # characters of a message in which explicit words are looked for
 WEIGHTS: Mapping[str, float] = {
-    "base": -12.34,
-    "best": 6.71,
-    "lead": 0.79,
-    "ahead": 6.51,
-    "kind": 0.11,
-    "nearest": 6.81,
-    "nearest_ahead": 1.64,
-    "pieces": 4.2,
-    "kin": 7.49,
-    "meant": 3.79,
-    "kin_ahead": 0.8,
-    "meant_ahead": -2.65,
-    "short": -0.35,
+    "base": -11.88,
+    "best": 5.72,
+    "lead": 1.49,
+    "ahead": 6.25,
+    "kind": 0.17,
+    "nearest": 5.58,
+    "nearest_ahead": 2.34,
+    "pieces": 3.76,
+    "kin": 10.29,
+    "meant": 0.44,
+    "kin_ahead": -1.83,
+    "meant_ahead": 1.39,
+    "short": -0.41,
 }
 
 

@@ -9,12 +9,14 @@ from dataclasses import dataclass
 @dataclass(frozen=True, kw_only=True)
 class SectionWeights:
     """`better` orders sections; `right`, `near` and `scope` say how likely the first one answers, one of the first four does,
-    and a message is about anything here. Weights of logistic models by the name of what is weighed; `base` is the constant."""
+    and a message is about anything here, by lines and (`scope_learnt`) by what was learnt of a base, too. Weights of logistic
+    models by the name of what is weighed; `base` is the constant."""
 
     better: Mapping[str, float]
     right: Mapping[str, float]
     near: Mapping[str, float]
     scope: Mapping[str, float]
+    scope_learnt: Mapping[str, float]
 
 
 WEIGHTS = SectionWeights(
@@ -57,11 +59,20 @@ WEIGHTS = SectionWeights(
         "meant": 0.36,
     },
     scope={
-        "base": 1.91,
-        "away_nearest": -18.39,
-        "away_kin": -3.88,
-        "away_pieces": 1.51,
-        "away_meant": -13.62,
-        "here": -1.39,
+        "base": 2.23,
+        "away_nearest": -17.32,
+        "away_kin": -4.46,
+        "away_pieces": 1.8,
+        "away_meant": -13.81,
+        "here": -1.73,
+    },
+    scope_learnt={
+        "base": 1.92,
+        "away_nearest": -14.7,
+        "away_kin": 4.16,
+        "away_pieces": -2.11,
+        "away_meant": -13.3,
+        "here": -0.54,
+        "learnt": 0.67,
     },
 )

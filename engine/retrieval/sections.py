@@ -31,6 +31,7 @@ from engine.language.vectors import Floats, Numbers, numbered
 from engine.memo import once_a_turn
 from engine.retrieval.protocol import Hit, Retriever
 from engine.retrieval.questions import content_words, split, told_and_asked
+from engine.retrieval.scope import ScopeReading
 from engine.retrieval.section_weights import WEIGHTS
 
 OFFERED = 4
@@ -39,7 +40,7 @@ FOR_SOURCES = 64
 """So many sections speak for their sources; the others say next to nothing."""
 NEAR_A_SOURCE = 0.3
 """Below this chance that one of the first four sections answers, no source is found."""
-IN_SCOPE = 0.8
+IN_SCOPE = 0.87
 """What is less likely about anything here is about something else; of messages that ask about something here 0.94 are above, of
 450 about something else, most of them near ones, 0.18."""
 PLAIN = 0.95
@@ -107,13 +108,14 @@ class SectionSearch(Retriever):
     """The sections of a knowledge base in its language, read by words and by what an encoder says they mean; by words alone
     without one.
 
-    `elsewhere`: lines about other subjects, in that language.
+    `elsewhere`: lines about other subjects, in that language; `learnt`: what was learnt of what this base is asked.
     """
 
     knowledge: KnowledgeBase
     questions: LayQuestions
     encoder: TextEncoder | None = None
     elsewhere: Sequence[str] = ()
+    learnt: ScopeReading | None = None
 
     @cached_property
     def sections(self) -> tuple[tuple[Source, Section], ...]:
@@ -182,8 +184,8 @@ class SectionSearch(Retriever):
             ),
             right=_chance(WEIGHTS.right, confidence),
             near=_chance(WEIGHTS.near, confidence),
-            scope=self._scope(read),
-            leaning=self._scope(self._read(asked, earlier[-1][:LONGEST])) if leans else 0.0,
+            scope=self._scope(asked, earlier),
+            leaning=self._scope(asked, earlier, leaning=True) if leans else 0.0,
             like=max(first["words"], first["words_before"]),
             together=bool(earlier) and first["words_before"] + first["kin_before"] > first["words"] + first["kin"],
         )
@@ -216,12 +218,19 @@ class SectionSearch(Retriever):
         best = sorted((name for name in shares if shares[name] >= LEAST_SHARE), key=lambda name: -shares[name])
         return tuple(Hit(source=name, score=shares[name]) for name in best)
 
-    def away(self, message: str) -> Mapping[str, float]:
+    def away(self, message: str, earlier: Sequence[str] = (), *, leaning: bool = False) -> Mapping[str, float]:
         """By how much a message is more like lines about other subjects than like any section, by single lines, by what words
-        mean and by their pieces (below zero for less); and how much of it any section has at all."""
-        return self._away(self._read(message))
+        mean and by their pieces (below zero for less); how much of it any section has at all; and what was learnt of it and the
+        one before it, where anything was. `leaning`: it is compared together with that one."""
+        read = self._read(message, *(one[:LONGEST] for one in earlier[-1:] if leaning))
+        further = {f"away_{name}": read[name] for name in ("nearest", "kin", "pieces", "meant")}
+        return {
+            **{name: float(row[-1] - row[:-1].max()) for name, row in further.items()},
+            "here": float(read["covered"][:-1].max()),
+            **({} if self.learnt is None else {"learnt": self.learnt.sum(message, earlier)}),
+        }
 
-    def _scope(self, read: Mapping[str, Floats]) -> float:
+    def _scope(self, message: str, earlier: Sequence[str], *, leaning: bool = False) -> float:
         """How likely a message is about anything here, from 0 to 1; 1 where nobody has written lines about other subjects.
 
         It was fitted where many lines stand for the sections. With few of them a message is about something else where it
@@ -229,22 +238,15 @@ class SectionSearch(Retriever):
         """
         if not self.elsewhere:
             return 1.0
+        away = self.away(message, earlier, leaning=leaning)
         if self._few_lines:
-            away = self._away(read)
             meaning = away["away_kin"] + away["away_meant"]
             return float(min(meaning, meaning + away["away_nearest"] + away["away_pieces"]) <= 0.0)
-        return _chance(WEIGHTS.scope, self._away(read))
+        return _chance(WEIGHTS.scope if self.learnt is None else WEIGHTS.scope_learnt, away)
 
     @cached_property
     def _few_lines(self) -> bool:
         return sum(len(one.lines) for one in self.questions.sections.values()) < len(self.elsewhere) / 2
-
-    def _away(self, read: Mapping[str, Floats]) -> Mapping[str, float]:
-        further = {f"away_{name}": read[name] for name in ("nearest", "kin", "pieces", "meant")}
-        return {
-            **{name: float(row[-1] - row[:-1].max()) for name, row in further.items()},
-            "here": float(read["covered"][:-1].max()),
-        }
 
     def _shares(self, rows: Floats) -> Floats:
         """The share of each section in what speaks for all of them."""

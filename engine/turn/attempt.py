@@ -37,7 +37,7 @@ class TurnRequest:
     """What a person wants of a turn: words, or the last answer in another form, or a section that they tapped.
 
     `facts`: what is true of the service, where the words seem to ask for it. `above`: the referral that is shown above a reaction
-    to them.
+    to them. `emergency`: whom to call in an emergency of the kind that they seem to tell of.
     """
 
     text: str
@@ -46,6 +46,7 @@ class TurnRequest:
     language: str = "en"
     facts: str = ""
     above: str = ""
+    emergency: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -152,12 +153,14 @@ class Attempt:
             belief_likely=urgency.belief_likely,
             urgency=self._weight(conversation, urgency),
             faint=urgency.faint,
+            danger=urgency.kind,
             danger_told=conversation.danger.told is not None,
             may_request=settings.limits.source_requests > 0 and not asked.above,
             section=asked.section,
             language=asked.language,
             facts=asked.facts,
             above=asked.above,
+            emergency=asked.emergency,
         )
 
     def _weight(self, conversation: Conversation, urgency: Urgency) -> UrgencyLevel:
@@ -258,4 +261,6 @@ class Attempt:
 
     def _failed(self, task: AgentTask, draft: Draft) -> tuple[str, ...]:
         in_context = tuple(source.id for source in task.sources)
-        return self.filter.failed(draft, task.message, in_context, earlier=task.earlier, facts=task.facts)
+        # Whom to call is told in fixed words, and only there without a source.
+        facts = f"{task.facts}\n{task.emergency}" if draft.fixed and self.team.built_in else task.facts
+        return self.filter.failed(draft, task.message, in_context, earlier=task.earlier, facts=facts)

@@ -282,7 +282,8 @@ class Engine:
         ledger = Ledger(budget=self.budget)
         if built_in:
             assistant = replace(assistant, teams=tuple(team for team in assistant.teams if team.built_in))
-        asked = TurnRequest(text=text, wish=wish, section=section, language=language)
+        whom = referral.emergency(urgency.kind)
+        asked = TurnRequest(text=text, wish=wish, section=section, language=language, emergency=whom)
         here = LiveFacts(
             condition=assistant.settings.condition_told,
             emergency=referral.emergency(),
@@ -302,7 +303,8 @@ class Engine:
             due = Help.LINE if said_safe else help_due(conversation.danger, urgency, denied=denied, resolved=resolved)
         if answer is not None and due is Help.BRIEF and urgency.decided and _reacts(answer):
             return self._accompanied(conversation, assistant, text, answer, urgency, referral, ledger)
-        if told is not None and due is Help.BRIEF and urgency.decided and answer is not None and _reacts(told):
+        calm = urgency.decided or urgency.level is UrgencyLevel.NONE
+        if told is not None and due is Help.BRIEF and calm and answer is not None and _reacts(told):
             return self._accompanied(conversation, assistant, text, told, urgency, referral, ledger)
         if answer is None or due.replaces:
             return self._referred(conversation, assistant, text, urgency, referral, ledger)

@@ -268,9 +268,10 @@ class Referral:
         """What is said to somebody who goes on while a danger is open, and does not sound as if it were dealt with."""
         return self.texts.noted_open.format(contacts=self.brief())
 
-    def emergency(self) -> str:
-        """Whom to call in an emergency, inside a sentence."""
-        return self._own.emergency or self._named(self.contacts.emergency)
+    def emergency(self, kind: Kind = Kind.UNCLEAR) -> str:
+        """Whom to call in an emergency, inside a sentence; where a body is in danger, in that."""
+        own = self._for_a_body if kind is Kind.MEDICAL else self._own
+        return own.emergency or self._named(self.contacts.emergency)
 
     def brief(self) -> str:
         """The first contacts, inside a sentence."""

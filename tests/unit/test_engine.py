@@ -527,6 +527,15 @@ async def test_what_follows_a_question_about_a_body_gets_no_passage_unless_it_as
         assert turn.help is Help.LINE and "112" in turn.reply.text and bool(turn.reply.citations) is answered
 
 
+async def test_who_asks_what_is_kept_after_a_referral_is_told_so_without_a_model_too() -> None:
+    """After the referral a question about the service is answered truly, above the contacts and the question of safety."""
+    engine = shipped_engine()
+    told = await engine.respond(engine.start(), "I want to kill myself")
+    turn = await engine.respond(told.conversation, "who can read what i write here?")
+    assert told.help is Help.REFERRAL and turn.help is Help.BRIEF and turn.service == "who_reads"
+    assert "112" in turn.reply.text and turn.reply.text.endswith("Are you safe right now?")
+
+
 async def test_what_sounds_like_danger_still_is_not_thanked_for_as_if_it_were_over() -> None:
     """Who goes on with what is faintly suspicious is told when to call; with what is not, thanked for how things are now."""
     engine = shipped_engine()

@@ -11,12 +11,13 @@ import pytest
 
 from engine.agent.tone import RemarkTone
 from engine.exceptions import ConfigurationError
+from engine.retrieval.scope import ScopeReading
 from engine.types import Kind, Message, Role
 from engine.urgency.resolution import ResolutionClassifier
-from evaluation import danger_kind_fit, resolution_fit, response_fit, tone_of_remarks
+from evaluation import danger_kind_fit, resolution_fit, response_fit, scope_fit, tone_of_remarks
 from evaluation.meaning_lessons import author, rows_in
 from evaluation.urgency import messages_in
-from tests.team import shipped_parts
+from tests.team import shipped, shipped_parts
 
 PARTS = shipped_parts()
 
@@ -97,6 +98,28 @@ def test_two_readings_that_speak_against_each_other_need_more() -> None:
         usual, heavy, light = (tones.of(text, (), heavy=one) for one in (None, True, False))
         assert {heavy, light} <= {usual, None}
     assert RemarkTone.JOY not in {tones.of("dad died in spring and the garden is all weeds", (), heavy=True)}
+
+
+def test_what_is_about_something_else_is_told_from_what_only_sounds_so() -> None:
+    """Of what an author that nothing has learnt from wrote in mid-chat, four of five messages about something else are told from
+    what the first knowledge base answers, and seven of ten that only sound so are not."""
+    guide, rows = (
+        shipped().engine.assistants["schizophrenia"].guide,
+        scope_fit.mid_chat(scope_fit.DATA / "scope" / "kept_back"),
+    )
+    for here, least in ((True, 0.7), (False, 0.8)):
+        some = [one for one in rows if one.here is here]
+        taken = [guide.search(one.lang).find(one.text, earlier=one.before).here is here for one in some]
+        assert sum(taken) / len(taken) >= least
+
+
+def test_a_knowledge_base_without_a_head_of_its_own_goes_by_its_lines(tmp_path: Path) -> None:
+    """Where the two files are not there, nothing was learnt of a base; where one of them is, the other is missed."""
+    encoder, ours = PARTS["encoder"], Path(__file__).parents[2] / "knowledge_base" / "schizophrenia"
+    assert ScopeReading.of_base(tmp_path, encoder) is None
+    shutil.copy(ours / "scope.bin", tmp_path)
+    with pytest.raises(ConfigurationError, match=r"scope\.npy"):
+        ScopeReading.of_base(tmp_path, encoder)
 
 
 @pytest.mark.parametrize("broken", ["bin", "npy", "shape", "gone"])

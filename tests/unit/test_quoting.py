@@ -10,8 +10,9 @@ import pytest
 
 from engine.agent.service import SERVICE
 from engine.retrieval.questions import split
+from engine.texts import Texts
 from engine.turn.engine import Engine
-from engine.types import DangerAnswer, Help
+from engine.types import DangerAnswer, Help, Kind
 from tests.team import shipped_engine
 
 ROOT = Path(__file__).parents[2]
@@ -86,7 +87,23 @@ async def test_somebody_who_may_tell_of_danger_gets_no_passage_that_talks_past_t
     turn = await shipped.respond(shipped.start(), message)
     assert turn.help is Help.QUESTION
     assert turn.reply.citations == () and not turn.offers and "symptoms" not in turn.reply.text
-    assert "may read this wrongly" in turn.reply.text
+    assert "may misread" in turn.reply.text
+
+
+@pytest.mark.parametrize("language", ["en", "de", "es", "fr", "nb"])
+def test_above_the_check_question_stands_what_to_do_if_it_is_so(shipped: Engine, language: str) -> None:
+    """For each kind of danger whom to call stands inside one sentence that begins with "if", and that nobody else can call."""
+    texts = Texts.load(Path(__file__).parents[2] / "config" / "texts" / f"{language}.yaml")
+    number = shipped.referrals.choose(None, language).emergency()
+    said = {kind: texts.asking(kind, number) for kind in Kind}
+    assert all(number in one for one in said.values())
+    assert len(set(said.values())) == 5 and said[Kind.FEAR] == said[Kind.UNCLEAR]
+
+
+async def test_who_has_taken_too_much_is_told_at_once_what_to_do(shipped: Engine) -> None:
+    """What sounds like tablets swallowed gets, above the check question about a body, whom to call without waiting."""
+    turn = await shipped.respond(shipped.start(), "my daughter took 12 paracetamol last night, she seems fine")
+    assert turn.help is Help.QUESTION and "without waiting" in turn.reply.text and "112" in turn.reply.text
 
 
 async def test_a_no_is_taken_as_a_no(shipped: Engine) -> None:
@@ -162,7 +179,7 @@ async def test_what_is_likely_but_not_sure_is_quoted_below_the_question_whether_
 @pytest.mark.parametrize(
     ("message", "subject"),
     [
-        ("could you do my shopping list too while youre at it", "other_tasks"),
+        ("do my homework for me please", "other_tasks"),
         ("whats the catch, nobody gives anything away", "cost"),
     ],
 )
