@@ -29,8 +29,9 @@ from evaluation.section_fusion import FOLDS, ROOT, SCALE, base, in_language, log
 OFF_TOPIC = 0.1
 """The share of messages about other subjects among all, as we expect it."""
 LEAST = (0.7, 0.8, 0.85, 0.9, 0.95)
-PENALTY, MID_CHAT_TIMES = 3e-5, 3
-"""Chosen by `for_weights.jsonl` and what else had been measured on; what is said in the middle of a chat comes up so often."""
+PENALTY, MID_CHAT_TIMES, EVERY_LINE = 3e-5, 3, 20
+"""Chosen by `for_weights.jsonl` and what else had been measured on; what is said in mid-chat comes up so often, and of
+the lines by which sections are found every twentieth."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,10 +54,20 @@ def learnt_from() -> Iterator[ScopeRow]:
     of_service = (row for row in read_lines("service", "natural.jsonl") if row["subject"])
     for row in (*of_service, *rows_in(DATA / "sections" / "written")):
         yield ScopeRow(lang=row["lang"], text=row["text"], before=tuple(row.get("before", ())), here=True)
+    yield from asked_for_sections()
     for lang, lines in load_elsewhere(ROOT / "config" / "elsewhere").items():
         yield from (ScopeRow(lang=lang, text=line, here=False) for line in lines)
     for _ in range(MID_CHAT_TIMES):
         yield from mid_chat(DATA / "scope" / "learnt")
+
+
+def asked_for_sections() -> Iterator[ScopeRow]:
+    """Some of the lines by which sections are found: they know the words that nobody types in a chat."""
+    search = base()
+    for lang in search.knowledge.languages:
+        lines = in_language(search, lang).questions.sections.values()
+        for line in sorted({one for said in lines for one in (said.offer, *said.lines) if one})[::EVERY_LINE]:
+            yield ScopeRow(lang=lang, text=line, here=True)
 
 
 def read_lines(*path: str) -> list[dict[str, Any]]:

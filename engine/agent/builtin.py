@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from engine.agent.guide import (
     FIRST_REMARK_NEAR,
     FURTHER,
+    REMARK_IN_SCOPE,
     REMARK_NEAR,
     REMARK_WORDS,
     SHORT_REMARK_NEAR,
@@ -145,7 +146,7 @@ class QuotingAgent:
     def _tells_of_something(self, task: AgentTask, understood: Understood) -> bool:
         """Whether what was found for a remark is near enough to be offered with it."""
         first = not any(one.role is Role.USER for one in task.earlier)
-        if not understood.found.here:
+        if not understood.found.here and understood.found.scope < REMARK_IN_SCOPE:
             return False
         if not first and understood.reading.kind is not MessageKind.TELLS:
             return False

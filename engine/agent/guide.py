@@ -36,6 +36,8 @@ REMARK_NEAR, FIRST_REMARK_NEAR, SHORT_REMARK_NEAR, REMARK_WORDS = 0.6, 0.4, 0.8,
 """Somebody who asks nothing is offered something only from such a chance on: the second for who begins so, the third where they
 wrote fewer words. Of natural remarks that were offered something so, half had it among three questions. From 0.4, 0.35 and 0.5 on
 it was more, and worse: of 66 remarks twice as many were then answered off the point (18, 9)."""
+REMARK_IN_SCOPE = 0.5
+"""Nor are they where it is likelier about something else: a computer that finds no network."""
 BESIDE = 0.05
 """What has less of the first one's share is not offered beside it: three buttons in place of four, hardly a right one less."""
 GRAVE = frozenset({"self_harm", "violence", "legal_capacity"})

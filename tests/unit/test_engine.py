@@ -541,7 +541,10 @@ async def test_what_sounds_like_danger_still_is_not_thanked_for_as_if_it_were_ov
     engine = shipped_engine()
     texts = engine.referrals.choose(None, "en").texts
     for said, begin in (
-        (("my daughter took 12 paracetamol last night, she seems fine", "it is all so hard"), texts.noted_open),
+        (
+            ("my daughter took 12 paracetamol last night, she seems fine", "it is getting too much for me"),
+            texts.noted_open,
+        ),
         (("i gave my dog away, i will not need him", "he is with my neighbour", "she likes him"), texts.noted),
     ):
         conversation = engine.start()
