@@ -171,18 +171,22 @@ class Engine:
             return False
         return self.referrals.denies(text) or (not urgency.sure and self._response(danger, text, earlier).denies)
 
-    def _resolved(self, danger: Danger, text: str, earlier: Sequence[Message]) -> bool:
-        """Whether a message says that the danger that was told or asked about before it is being dealt with, or was none."""
+    def _resolved(self, danger: Danger, text: str, urgency: Urgency, earlier: Sequence[Message]) -> bool:
+        """Whether a message says that the danger that was told or asked about before it is being dealt with, or was none.
+
+        Where somebody was only asked, what plainly sounds like danger says neither: nobody has told them yet whom to call.
+        """
         if suspected(danger) and danger.kind is not Kind.MEDICAL and self._response(danger, text, earlier).calm:
             return True
-        is_open = danger.told is not None or danger.asked is not None
+        plain = urgency.level is not UrgencyLevel.NONE and not urgency.faint
+        is_open = danger.told is not None or (danger.asked is not None and not plain)
         return is_open and self.resolution is not None and self.resolution.resolved(text, earlier)
 
     def _due(self, danger: Danger, text: str, urgency: Urgency, earlier: Sequence[Message]) -> tuple[Danger, Help]:
         """What of help a message gets, and what was remembered before it with a no in its first words."""
         denied = self._denied(danger, text, urgency, earlier)
         before = denied_in_passing(danger, urgency) if denied else danger
-        resolved = self._resolved(before, text, earlier)
+        resolved = self._resolved(before, text, urgency, earlier)
         return before, help_due(before, urgency, denied=denied, resolved=resolved)
 
     def _danger_after(self, earlier: Sequence[Message], layers: Sequence[FastLayer]) -> Danger:
@@ -298,12 +302,14 @@ class Engine:
             waits=told_again(conversation.danger),
         )
         due = _kept(conversation)
-        resolved = reads and not urgency.decided and self._resolved(conversation.danger, text, conversation.messages)
+        resolved = (
+            reads and not urgency.decided and self._resolved(conversation.danger, text, urgency, conversation.messages)
+        )
         if reads or said_safe:
             due = Help.LINE if said_safe else help_due(conversation.danger, urgency, denied=denied, resolved=resolved)
         if answer is not None and due is Help.BRIEF and urgency.decided and _reacts(answer):
             return self._accompanied(conversation, assistant, text, answer, urgency, referral, ledger)
-        calm = urgency.decided or urgency.level is UrgencyLevel.NONE
+        calm = urgency.decided or urgency.faint or urgency.level is UrgencyLevel.NONE
         if told is not None and due is Help.BRIEF and calm and answer is not None and _reacts(told):
             return self._accompanied(conversation, assistant, text, told, urgency, referral, ledger)
         if answer is None or due.replaces:

@@ -517,6 +517,14 @@ async def test_a_body_in_danger_is_heard_through_the_conversation(
         assert reply.startswith(expected[begin])
 
 
+async def test_who_was_only_asked_and_tells_more_is_told_whom_to_call() -> None:
+    """After the check question "she did, the box is empty" is no word of relief."""
+    engine = shipped_engine()
+    asked = await engine.respond(engine.start(), "i think my mum took too many of her tablets")
+    turn = await engine.respond(asked.conversation, "she did, the box is empty")
+    assert asked.help is Help.QUESTION and turn.help is Help.REFERRAL
+
+
 async def test_what_follows_a_question_about_a_body_gets_no_passage_unless_it_asks() -> None:
     """ "She is at school", after tablets, is no wish to read of schools; a question is answered, and both have the contacts."""
     engine = shipped_engine()
@@ -530,10 +538,14 @@ async def test_what_follows_a_question_about_a_body_gets_no_passage_unless_it_as
 async def test_who_asks_what_is_kept_after_a_referral_is_told_so_without_a_model_too() -> None:
     """After the referral a question about the service is answered truly, above the contacts and the question of safety."""
     engine = shipped_engine()
-    told = await engine.respond(engine.start(), "I want to kill myself")
-    turn = await engine.respond(told.conversation, "who can read what i write here?")
-    assert told.help is Help.REFERRAL and turn.help is Help.BRIEF and turn.service == "who_reads"
-    assert "112" in turn.reply.text and turn.reply.text.endswith("Are you safe right now?")
+    for said, asks in (
+        ("I want to kill myself", "who can read what i write here?"),
+        ("ich kann nicht mehr, ich will nicht mehr leben", "wer liest das hier eigentlich mit"),
+    ):
+        told = await engine.respond(engine.start(), said)
+        turn = await engine.respond(told.conversation, asks)
+        assert told.help is Help.REFERRAL and turn.help is Help.BRIEF and turn.service == "who_reads"
+        assert "112" in turn.reply.text and turn.reply.text.endswith("?")
 
 
 async def test_what_sounds_like_danger_still_is_not_thanked_for_as_if_it_were_over() -> None:
