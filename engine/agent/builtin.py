@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from engine.agent.guide import (
     FIRST_REMARK_NEAR,
     FURTHER,
-    REMARK_IN_SCOPE,
     REMARK_NEAR,
     REMARK_WORDS,
     SHORT_REMARK_NEAR,
@@ -105,7 +104,7 @@ class QuotingAgent:
         asks = reading.kind is MessageKind.ASKS or (reading.kind is MessageKind.SERVICE and reading.question)
         if task.urgency is not UrgencyLevel.NONE and (not asks or (reading.heavy and not understood.sure)):
             return Draft(reply=self._asked_about(task, understood), fixed=True)  # a passage would talk past them
-        own = self.guide.of_service(task.message, task.earlier, task.language)
+        own = () if understood.strange else self.guide.of_service(task.message, task.earlier, task.language)
         if own and asks and reading.kind is MessageKind.SERVICE:
             return Draft(reply=self.guide.said(task.language).unsure, fixed=True, offers=own)
         if task.belief_likely and understood.sure is None and not about_another(task.message):
@@ -146,7 +145,7 @@ class QuotingAgent:
     def _tells_of_something(self, task: AgentTask, understood: Understood) -> bool:
         """Whether what was found for a remark is near enough to be offered with it."""
         first = not any(one.role is Role.USER for one in task.earlier)
-        if not understood.found.here and understood.found.scope < REMARK_IN_SCOPE:
+        if understood.strange:
             return False
         if not first and understood.reading.kind is not MessageKind.TELLS:
             return False

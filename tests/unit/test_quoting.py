@@ -179,7 +179,7 @@ async def test_what_is_likely_but_not_sure_is_quoted_below_the_question_whether_
 @pytest.mark.parametrize(
     ("message", "subject"),
     [
-        ("do my homework for me please", "other_tasks"),
+        ("somebody at your end must get sick of reading this stuff", "who_reads"),
         ("whats the catch, nobody gives anything away", "cost"),
     ],
 )
@@ -189,6 +189,24 @@ async def test_what_may_be_a_question_about_the_service_is_asked_back(
     """Where it is not sure, nothing is asserted about the service, and the question stands on a button."""
     turn = await shipped.respond(shipped.start(), message)
     assert not turn.service and (SERVICE, subject) in {(one.source, one.section) for one in turn.offers}
+
+
+@pytest.mark.parametrize(
+    ("message", "about_something_here"),
+    [
+        ("what are the signs of NMS, got placement tomorrow", True),
+        ("can i have grapefruit with clozapine", True),
+        ("ok thanks. who do you have for the currie cup", False),
+        ("how do i change my address for the child benefit?", False),
+    ],
+)
+async def test_something_else_is_declined_and_words_of_the_trade_are_not(
+    shipped: Engine, message: str, about_something_here: bool
+) -> None:
+    """What no text here is about gets a plain no that says what they are about; what professionals ask is answered or offered."""
+    turn = await shipped.respond(shipped.start(), message)
+    assert bool(turn.reply.citations or turn.offers) is about_something_here
+    assert ("I have no text on that" in turn.reply.text) is not about_something_here
 
 
 async def test_a_number_behind_a_question_says_nothing_of_its_subject(shipped: Engine) -> None:
