@@ -56,6 +56,7 @@ from evaluation.section_fusion import (
     in_other_languages,
     kept_out,
     natural,
+    places_in,
 )
 from evaluation.urgency import read_messages as read_urgency
 from evaluation.urgency_augmentation import mistyped
@@ -170,7 +171,7 @@ class Curriculum:
 
     def _add_asides(self, search: SectionSearch, elsewhere: int) -> None:
         """What people say in the middle of a chat: for one section, or about something else."""
-        places = {f"{source.id}#{section.id}": at for at, (source, section) in enumerate(search.sections)}
+        places = places_in(search)
         for row in rows_in(DATA / "sections" / "written"):
             if row["section"] in places:
                 label = (places[row["section"]],)

@@ -73,9 +73,14 @@ def other_subjects(language: str) -> Sequence[str]:
     return load_elsewhere(ROOT / "config" / "elsewhere").get(language, ())
 
 
+def places_in(search: SectionSearch) -> dict[str, int]:
+    """The place of each section, by the name that files of readings give it."""
+    return {f"{source.id}#{section.id}": at for at, (source, section) in enumerate(search.sections)}
+
+
 def natural(search: SectionSearch) -> Iterator[AskedMessage]:
     """The labelled natural messages; the texts are those of the authors of the urgency data."""
-    places = {f"{source.id}#{section.id}": at for at, (source, section) in enumerate(search.sections)}
+    places = places_in(search)
     for one in read_messages(*ON_SECTIONS):
         if not one.urgent:
             right = frozenset(places[name] for name in one.said["right"] if name in places)
@@ -92,7 +97,7 @@ def natural(search: SectionSearch) -> Iterator[AskedMessage]:
 
 def kept_out(search: SectionSearch) -> Iterator[AskedMessage]:
     """The lay questions of the author who is not in the base."""
-    places = {f"{source.id}#{section.id}": at for at, (source, section) in enumerate(search.sections)}
+    places = places_in(search)
     for line in (DATA / "lay_questions" / "schizophrenia_c.jsonl").read_text(encoding="utf-8").splitlines():
         row = json.loads(line)
         if row["section"] in places:

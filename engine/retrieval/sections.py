@@ -181,7 +181,7 @@ class SectionSearch(Retriever):
         shares = self._shares(rows)
         order = np.argsort(-shares, kind="stable")
         confidence = evidence_of_fit(rows, shares, int(order[0]))
-        first = dict(zip(EVIDENCE, map(float, rows[order[0]]), strict=True))
+        first, sounds = dict(zip(EVIDENCE, map(float, rows[order[0]]), strict=True)), self._sounds(asked, earlier)
         return SectionsFound(
             hits=tuple(
                 SectionHit(source=self.sections[at][0], section=self.sections[at][1], share=float(shares[at]))
@@ -189,8 +189,8 @@ class SectionSearch(Retriever):
             ),
             right=_chance(WEIGHTS.right, confidence),
             near=_chance(WEIGHTS.near, confidence),
-            scope=self._scope(asked, earlier),
-            leaning=self._scope(asked, earlier, leaning=True) if leans else 0.0,
+            scope=self._scope(read, sounds),
+            leaning=self._scope(self._read(asked, earlier[-1][:LONGEST]), sounds) if leans else 0.0,
             like=max(first["words"], first["words_before"]),
             together=bool(earlier) and first["words_before"] + first["kin_before"] > first["words"] + first["kin"],
         )
@@ -223,19 +223,25 @@ class SectionSearch(Retriever):
         best = sorted((name for name in shares if shares[name] >= LEAST_SHARE), key=lambda name: -shares[name])
         return tuple(Hit(source=name, score=shares[name]) for name in best)
 
-    def away(self, message: str, earlier: Sequence[str] = (), *, leaning: bool = False) -> Mapping[str, float]:
+    def away(self, message: str) -> Mapping[str, float]:
         """By how much a message is more like lines about other subjects than like any section, by single lines, by what words
-        mean and by their pieces (below zero for less); how much of it any section has at all; and what was learnt of it and the
-        one before it, where anything was. `leaning`: it is compared together with that one."""
-        read = self._read(message, *(one[:LONGEST] for one in earlier[-1:] if leaning))
+        mean and by their pieces (below zero for less); how much of it any section has at all; and what was learnt of it, where
+        anything was."""
+        return self._away(self._read(message), self._sounds(message, ()))
+
+    def _away(self, read: Mapping[str, Floats], sounds: Mapping[str, float]) -> Mapping[str, float]:
         further = {f"away_{name}": read[name] for name in ("nearest", "kin", "pieces", "meant")}
         return {
             **{name: float(row[-1] - row[:-1].max()) for name, row in further.items()},
             "here": float(read["covered"][:-1].max()),
-            **({} if self.learnt is None else {"learnt": self.learnt.sum(message, earlier)}),
+            **sounds,
         }
 
-    def _scope(self, message: str, earlier: Sequence[str], *, leaning: bool = False) -> float:
+    def _sounds(self, message: str, earlier: Sequence[str]) -> Mapping[str, float]:
+        """How far a message sounds like one that this base answers, after the one before it; empty where that was not learnt."""
+        return {} if self.learnt is None else {"learnt": self.learnt.sum(message, earlier)}
+
+    def _scope(self, read: Mapping[str, Floats], sounds: Mapping[str, float]) -> float:
         """How likely a message is about anything here, from 0 to 1; 1 where nobody has written lines about other subjects.
 
         It was fitted where many lines stand for the sections. With few of them a message is about something else where it
@@ -243,7 +249,7 @@ class SectionSearch(Retriever):
         """
         if not self.elsewhere:
             return 1.0
-        away = self.away(message, earlier, leaning=leaning)
+        away = self._away(read, sounds)
         if self._few_lines:
             meaning = away["away_kin"] + away["away_meant"]
             return float(min(meaning, meaning + away["away_nearest"] + away["away_pieces"]) <= 0.0)

@@ -92,7 +92,7 @@ async def test_somebody_who_may_tell_of_danger_gets_no_passage_that_talks_past_t
 
 @pytest.mark.parametrize("language", ["en", "de", "es", "fr", "nb"])
 def test_above_the_check_question_stands_what_to_do_if_it_is_so(shipped: Engine, language: str) -> None:
-    """For each kind of danger whom to call stands inside one sentence that begins with "if", and that nobody else can call."""
+    """Each kind of danger but fear has words of its own there, with the number to call."""
     texts = Texts.load(Path(__file__).parents[2] / "config" / "texts" / f"{language}.yaml")
     number = shipped.referrals.choose(None, language).emergency()
     said = {kind: texts.asking(kind, number) for kind in Kind}
