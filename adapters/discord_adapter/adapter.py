@@ -195,6 +195,7 @@ class DiscordBot:
                 async with self.ownership.owned(self.stopping):
                     await self._owning()
         finally:
+            await self.intake.stored()
             await self.dispatch.aclose()
             telling.cancel()
             await asyncio.gather(telling, return_exceptions=True)

@@ -78,6 +78,7 @@ class DiscordIntake:
     _acknowledging: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(ACKNOWLEDGEMENTS))
     _batch: list[tuple[Incoming, asyncio.Future[None]]] = field(default_factory=list)
     _storing: asyncio.Task[None] | None = None
+    _taking: set[asyncio.Task[None]] = field(default_factory=set)
     _seen: OrderedDict[int, None] = field(default_factory=OrderedDict)
 
     # --- Interactions -------------------------------------------------------------------------------------------------
@@ -130,7 +131,9 @@ class DiscordIntake:
             await self._tell(incoming, refusal)
             return
         acknowledged = self.screen.wire.expect(interaction.token)
-        taken = asyncio.ensure_future(self._taken(incoming))
+        taken = asyncio.create_task(self._taken(incoming))
+        self._taking.add(taken)
+        taken.add_done_callback(self._taking.discard)
         try:
             await asyncio.wait({taken}, timeout=STORE_SECONDS)
             await self._acknowledge(interaction, incoming)
@@ -145,6 +148,11 @@ class DiscordIntake:
                 _log.error("%s", error)
                 self.dispatch.apologise(incoming)
             asyncio.get_running_loop().call_later(60.0, self.screen.wire.acknowledged.pop, interaction.token, None)
+
+    async def stored(self, seconds: float = 10.0) -> None:
+        """Wait until what has come is on disk: what Discord was told that it arrived is not sent again."""
+        if self._taking:
+            await asyncio.wait(self._taking, timeout=seconds)
 
     async def _acknowledge(self, interaction: discord.Interaction, incoming: Incoming) -> None:
         """Ephemerally wherever others are: a public "thinking" that comes to nothing would tell them something."""

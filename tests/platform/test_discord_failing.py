@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -184,6 +186,25 @@ async def test_an_unanswered_question_is_answered_after_a_restart_although_its_t
             assert "Voices are sounds" in fake.bot_messages(thread)[0].content
             assert "I understand, begin" in (await fake.reply_in(room.ben)).buttons
         assert not pinged(fake)
+
+
+async def test_what_was_acknowledged_while_the_disk_was_slow_is_kept_when_the_bot_is_stopped(tmp_path: Path) -> None:
+    """A slash command that Discord has an acknowledgement of is on disk before the database is closed."""
+    async with FaultyDiscord() as fake:
+        room = Room(fake)
+        async with running(fake, tmp_path) as bot:
+            await agreed(bot, room.anna, room.channel)
+            bot.dispatch.aclose = _at_once(bot.dispatch)  # type: ignore[method-assign]
+            with closing(sqlite3.connect(tmp_path / "cafi.db", isolation_level=None)) as other:
+                other.execute("BEGIN IMMEDIATE")
+                await room.anna.slash(room.channel, "ask", question=ASKED).acknowledged()
+                bot.stopping.set()
+                await asyncio.sleep(0.3)
+                other.execute("COMMIT")
+        async with running(fake, tmp_path) as bot:
+            await bot.dispatch.idle()
+            (thread,) = fake.threads(room.channel)
+            assert "Voices are sounds" in fake.bot_messages(thread)[0].content
 
 
 def _at_once(dispatch: Any) -> Any:
