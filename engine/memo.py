@@ -38,6 +38,16 @@ def one_turn() -> Iterator[None]:
         remembered.clear()  # a task that was begun in the turn and is not over yet has the same one
 
 
+@contextmanager
+def outside_turns() -> Iterator[None]:
+    """As long as this is open nothing is remembered: what is built once and lasts would fill a turn with a book's words."""
+    token = _present.set(None)
+    try:
+        yield
+    finally:
+        _present.reset(token)
+
+
 def once_a_turn(function: Callable[P, T]) -> Callable[P, T]:
     """A pure function that works each argument out once in a turn; outside a turn it remembers nothing."""
 

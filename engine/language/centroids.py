@@ -8,10 +8,9 @@ fitted, so that a text more is learnt by adding it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import chain
 from math import log
 
 import numpy as np
@@ -20,6 +19,7 @@ from numpy.typing import NDArray
 from engine.language.encoder import TextEncoder
 from engine.language.text import stem, words
 from engine.language.vectors import Floats, Numbers, UnitRows, numbered, of_length_one, places_in
+from engine.memo import outside_turns
 
 LONGEST = 300
 """Words of a text that are read."""
@@ -73,9 +73,8 @@ class Terms:
     rarity: Floats = field(repr=False)
 
     @classmethod
-    def of(cls, numbers: Mapping[str, int], pairs: Numbers, rarity: Floats) -> Terms:
-        """Single terms by their numbers, which are 0 and on in their order."""
-        hashes = np.fromiter(map(hash, numbers), dtype=np.int64, count=len(numbers))
+    def of(cls, hashes: Numbers, pairs: Numbers, rarity: Floats) -> Terms:
+        """Single terms by the hash of each; their numbers are 0 and on in this order."""
         order = np.argsort(hashes)
         return cls(hashes=hashes[order], places=np.append(order, -1).astype(np.int32), pairs=pairs, rarity=rarity)
 
@@ -108,10 +107,10 @@ class CountedTerms:
 
     @classmethod
     def of(
-        cls, places: dict[str, int], columns: Numbers, rows: Numbers, count: int, *, in_pairs: bool = False
+        cls, hashes: Numbers, columns: Numbers, rows: Numbers, count: int, *, in_pairs: bool = False
     ) -> CountedTerms:
         """Terms by number, text after text, and the text of each, of `count` texts. `in_pairs`: neighbours count, too."""
-        known = len(places)
+        known = len(hashes)
         pairs = np.zeros(0, dtype=np.int64)
         if in_pairs:
             near = rows[1:] == rows[:-1]
@@ -122,7 +121,7 @@ class CountedTerms:
         rarity = np.log((1 + count) / (1 + np.bincount(column, minlength=max(1, known + len(pairs))))) + 1
         values = (1 + np.log(counts)) * rarity[column]
         norms = np.sqrt(np.bincount(row, weights=values**2, minlength=count))
-        terms = Terms.of(places, pairs, rarity.astype(np.float32))
+        terms = Terms.of(hashes, pairs, rarity.astype(np.float32))
         return cls(terms=terms, column=column, row=row, values=values / norms[row])
 
 
@@ -186,6 +185,34 @@ class TermCentroids:
         return np.asarray(found / max(whole, 1e-9), dtype=np.float32)
 
 
+def _counted(texts: Sequence[LabelledText], language: str) -> tuple[CountedTerms, CountedTerms]:
+    """The terms of texts: stems with their neighbours, and the pieces of words.
+
+    Few strings live at a time: the room of many small ones is not handed back where one lasting object stands among them.
+    """
+    lengths: list[int] = []
+    known, said = numbered(_read(texts, lengths))  # each word is looked up once, however often it stands there
+    rows = np.repeat(np.arange(len(lengths)), lengths)
+    stems, stem_of = numbered(stem(word, language) for word in known)
+    stemmed = np.fromiter(map(hash, stems), dtype=np.int64, count=len(stems))
+    many = np.fromiter((len(pieces(word)) for word in known), dtype=np.int64, count=len(known))
+    spelt = np.fromiter((hash(one) for word in known for one in pieces(word)), dtype=np.int64, count=many.sum())
+    parts, part_of = np.unique(spelt, return_inverse=True)
+    by_words = CountedTerms.of(stemmed, stem_of[said], rows, len(texts), in_pairs=True)
+    # Of each word that was said the places of its pieces, which stand side by side.
+    ends, taken = np.cumsum(many), many[said]
+    places = np.arange(taken.sum()) + np.repeat(ends[said] - np.cumsum(taken), taken)
+    return by_words, CountedTerms.of(parts, part_of[places], np.repeat(rows, taken), len(texts))
+
+
+def _read(texts: Iterable[LabelledText], lengths: list[int]) -> Iterator[str]:
+    """The words of texts, one after the other; how many each has is noted."""
+    for one in texts:
+        said = words(one.text)[:LONGEST]
+        lengths.append(len(said))
+        yield from said
+
+
 @dataclass(frozen=True, kw_only=True)
 class Centroids:
     """Labels by words, by the pieces that words share, by single texts and, with an encoder, by what they mean.
@@ -213,26 +240,14 @@ class Centroids:
     ) -> Centroids:
         """What `size` labels have in common; a label without a text is like nothing. `language`: Snowball's name."""
         texts = sorted(texts, key=lambda one: one.label)
-        read = [words(one.text) for one in texts]
-        known, said = numbered(chain.from_iterable(read))  # each word is looked up once, however often it stands there
-        lengths = np.fromiter(map(len, read), dtype=np.int64, count=len(read))
         owners = np.array([one.label for one in texts], dtype=np.int64)
         weights = np.array([one.weight for one in texts], dtype=np.float32)
-        meant = UnitRows.none() if encoder is None else encoder.meanings([one.text for one in texts])
+        with outside_turns():
+            meant = UnitRows.none() if encoder is None else encoder.meanings([one.text for one in texts])
+            by_words, by_pieces = _counted(texts, language)
         kin = np.zeros((size, meant.whole.shape[1]), dtype=np.float32)
         for some, meanings in meant.blocks():
             np.add.at(kin, owners[some], meanings * weights[some, None])
-        rows = np.repeat(np.arange(len(read)), lengths)
-        begun = np.arange(len(said)) - np.repeat(np.cumsum(lengths) - lengths, lengths) < LONGEST
-        said, rows = said[begun], rows[begun]
-        cut = [pieces(word) for word in known]
-        parts, columns = numbered(chain.from_iterable(map(cut.__getitem__, said)))
-        many = np.fromiter(map(len, cut), dtype=np.int64, count=len(cut))
-        heard, spelt = np.flatnonzero(np.bincount(said, minlength=len(known))), list(known)
-        stem_of = np.zeros(len(known), dtype=np.int64)
-        stems, stem_of[heard] = numbered(stem(spelt[at], language) for at in heard)
-        by_words = CountedTerms.of(stems, stem_of[said], rows, len(texts), in_pairs=True)
-        by_pieces = CountedTerms.of(parts, columns, np.repeat(rows, many[said]), len(texts))
         each, alike = np.arange(len(texts)), np.ones(len(texts), dtype=np.float32)
         return cls(
             language=language,
