@@ -65,7 +65,6 @@ from engine import (
     QuotingAgent,
     Referrals,
     Reflections,
-    RemarkTones,
     ResolutionClassifier,
     ResponseClassifier,
     RuleBook,
@@ -74,6 +73,7 @@ from engine import (
     SectionSearch,
     Service,
     SignOff,
+    SituationReading,
     Stakes,
     Strict,
     Team,
@@ -331,9 +331,9 @@ class Application(Parts):
         return UrgencyClassifier.load(path, self.encoder, self.kinds.tells_heavily, self.danger_kinds.of)
 
     @cached_property
-    def remark_tones(self) -> RemarkTones:
-        """What tells in what tone somebody tells something."""
-        return RemarkTones.load(self.settings.config_folder / "guide" / "tone", self.encoder)
+    def situations(self) -> SituationReading:
+        """What tells what somebody tells who asks nothing."""
+        return SituationReading.load(self.settings.config_folder / "situations", self.encoder)
 
     @cached_property
     def resolution(self) -> ResolutionClassifier:
@@ -541,7 +541,7 @@ class Application(Parts):
             texts=self.guide_texts,
             stakes=self.stakes,
             encoder=self.encoder,
-            tones=self.remark_tones,
+            situations=self.situations,
             elsewhere=self.elsewhere,
             learnt=ScopeReading.of_base(knowledge.folder, self.encoder),
         )

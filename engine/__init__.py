@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from engine.agent.passages import PassageRanking
     from engine.agent.protocol import Agent, AgentTask
     from engine.agent.service import SERVICE, Service, ServiceAnswers
+    from engine.agent.situation import LIKELY, Mood, Situation, SituationReading
     from engine.agent.smalltalk import topic_list
-    from engine.agent.tone import RemarkTone, RemarkTones
     from engine.exceptions import (
         CafiError,
         ConfigurationError,
@@ -100,7 +100,14 @@ if TYPE_CHECKING:
     from engine.language.centroids import Centroids, LabelledText
     from engine.language.elsewhere import load_elsewhere
     from engine.language.encoder import BEFORE as ENCODER_BEFORE
-    from engine.language.encoder import DANGER_HEADS, KIND_HEADS, EncoderDescription, TextEncoder, TextReading, key_of
+    from engine.language.encoder import (
+        DANGER_HEADS,
+        KIND_HEADS,
+        EncoderDescription,
+        TextEncoder,
+        TextReading,
+        key_of,
+    )
     from engine.language.encoder import HEADS as ENCODER_HEADS
     from engine.language.encoder import WINDOW as ENCODER_WINDOW
     from engine.language.human_claims import HumanClaims
@@ -215,7 +222,7 @@ if TYPE_CHECKING:
     from engine.urgency.person import PersonInDanger, about_another
     from engine.urgency.protocol import FastLayer, UrgencyLayer
     from engine.urgency.referral import Referral, Referrals, ReferralTexts, load_referrals
-    from engine.urgency.resolution import BRIEF, ResolutionClassifier
+    from engine.urgency.resolution import RESOLVED, ResolutionClassifier
     from engine.urgency.response import ResponseClassifier
 else:
 
@@ -239,7 +246,6 @@ def homes() -> dict[str, tuple[str, str]]:
 __all__ = [
     "AGENT_GIVEN",
     "ANSWERS_FOR",
-    "BRIEF",
     "CITED_REPLY",
     "COMPLETENESS_GIVEN",
     "DANGERS_FILE",
@@ -253,11 +259,13 @@ __all__ = [
     "JUDGE_GIVEN",
     "KIND_HEADS",
     "LANGUAGES_OF_A_FEW",
+    "LIKELY",
     "MEDIA_LIST",
     "MESSAGE_KINDS",
     "NEED_GIVEN",
     "REFINER_GIVEN",
     "RELEVANCE_GIVEN",
+    "RESOLVED",
     "ROLE_AND_TONE",
     "SECTION_EVIDENCE",
     "SECTION_READINGS",
@@ -367,6 +375,7 @@ __all__ = [
     "ModelOutputError",
     "ModelSettings",
     "ModelUnavailable",
+    "Mood",
     "Offer",
     "OpenAIEmbedder",
     "OpenAIModel",
@@ -389,8 +398,6 @@ __all__ = [
     "Refiner",
     "Reflection",
     "Reflections",
-    "RemarkTone",
-    "RemarkTones",
     "Reminder",
     "Reply",
     "ResolutionClassifier",
@@ -414,6 +421,8 @@ __all__ = [
     "ServiceAnswers",
     "Sheet",
     "SignOff",
+    "Situation",
+    "SituationReading",
     "Source",
     "Stage",
     "StageRecord",

@@ -120,23 +120,17 @@ Sentences = Annotated[tuple[str, ...], Field(min_length=1)]
 
 
 class Remarks(Strict):
-    """Kind sentences to somebody who tells something: by its tone (`RemarkTone`), where that plainly leads; `heavy` where it
-    plainly weighs on them, `plain` whatever was told."""
+    """Kind sentences to somebody who tells something: `told`, by the situation (`config/situations.yaml`) where one is
+    likely enough; `heavy` where it plainly weighs on them, `plain` whatever was told."""
 
     heavy: Sentences
     plain: Sentences
-    grief: Sentences
-    guilt: Sentences
-    fear: Sentences
-    weary: Sentences
-    lonely: Sentences
-    anger: Sentences
-    shame: Sentences
-    joy: Sentences
-    joke: Sentences
-    thanks: Sentences
-    hope: Sentences
-    distrust: Sentences
+    told: Mapping[str, Sentences]
+
+    def of(self, situation: str | None, *, heavy: bool) -> Sentences:
+        """The sentences for a situation, or for what was told in none."""
+        usual = self.heavy if heavy else self.plain
+        return usual if situation is None else self.told.get(situation, usual)
 
 
 class GuideTexts(Strict):

@@ -45,6 +45,7 @@ from engine import (
     said_before,
     sentences,
 )
+from evaluation import resolution_fit, situation_fit
 from evaluation.encoder_lines import distinct_lines, own_lines, write_known
 from evaluation.encoder_teacher import Exported, Floats, Student, Teacher, state_of
 from evaluation.kind_heads import HEAVY, NAMES, SOCIAL_SUBJECTS
@@ -72,8 +73,9 @@ LAYERS = (0, 2, 4, 7, 9, 11)
 DIMS = 128
 PIECES = 40_000
 DROPPED = 0.1
-MESSAGES, BELONGING, AT_ONCE = 44, 64, 16
-"""Messages a step whose danger is learnt, texts that are brought near a label, and texts that are read at once."""
+MESSAGES, BELONGING, ANSWERS, AT_ONCE = 44, 64, 14, 16
+"""Messages a step whose danger is learnt, texts that are brought near a label, what follows a danger that was told, and texts
+that are read at once."""
 OFTEN = 3
 """How often a message of an author who is to come up more often is there, for once of any other."""
 PLAIN_TIMES = 2
@@ -88,13 +90,14 @@ BEGUN_WITH = 24
 HEAT = 18.0
 """How sharply the likeness to one label is told from that to others."""
 RATE, HEAD_RATE, WARM = 1e-4, 1.5e-3, 60
-SHARES = {"danger": 1.0, "kinds": 0.5, "teacher": 1.5, "belongs": 1.0}
+SHARES = {"danger": 1.0, "kinds": 0.5, "teacher": 1.5, "belongs": 1.0, "settled": 0.7}
 UNKNOWN = (math.nan,) * len(KIND_HEADS)
 OF_NONE = tuple(0.0 if name in {"social", "service"} else math.nan for name in KIND_HEADS)
 """What is known of a line of a section: it is neither of the service nor a greeting."""
 RETOLD = 0.12
-NATURAL, OF_SERVICE, OFF_TOPIC = 0.45, 0.15, 0.1
-"""The shares of natural messages, of questions about the service and of other subjects; the rest are lines of sections."""
+NATURAL, OF_SERVICE, OFF_TOPIC, TOLD = 0.35, 0.13, 0.1, 0.2
+"""The shares of natural messages, of questions about the service, of other subjects and of what people tell; the rest are
+lines of sections."""
 
 
 @dataclass(frozen=True)
@@ -122,6 +125,15 @@ class Belonging:
     kinds: tuple[float, ...] = UNKNOWN
 
 
+@dataclass(frozen=True)
+class Following:
+    """What was said after a danger was told, and whether that is being dealt with."""
+
+    text: str
+    before: tuple[str, ...]
+    settled: bool
+
+
 @dataclass
 class Curriculum:
     """All there is to learn from, without what some authors wrote."""
@@ -132,6 +144,8 @@ class Curriculum:
     natural: list[Belonging] = field(default_factory=list)
     service: list[Belonging] = field(default_factory=list)
     away: list[Belonging] = field(default_factory=list)
+    told: list[Belonging] = field(default_factory=list)
+    following: list[Following] = field(default_factory=list)
     labels: int = 0
 
     @classmethod
@@ -165,8 +179,12 @@ class Curriculum:
             for one in asked
             if one.right and one.author not in without
         ]
+        told = rows_in(resolution_fit.LEARNT)
+        told += resolution_fit.ordinary([row["first"] for row in told])
+        made.following = [Following(row["next"], (row["first"],), row["label"] == "settled") for row in told]
         made._add_asides(search, sections)
         made._add_service(sections + 1)
+        made._add_told()
         return made
 
     def _add_asides(self, search: SectionSearch, elsewhere: int) -> None:
@@ -193,6 +211,15 @@ class Curriculum:
                 one = Belonging(row["text"], tuple(row.get("before", ())), label, kinds if kind else OF_NONE)
                 self.service += [one] * (SERVICE_TIMES if path.stem == "natural" else 1)
         self.labels = first + len(subjects)
+
+    def _add_told(self) -> None:
+        """What people tell who ask nothing, by situation."""
+        number = {name: self.labels + at for at, name in enumerate(situation_fit.known())}
+        for row in situation_fit.rows("natural.jsonl"):
+            labels = tuple(number[name] for name in situation_fit.names(row))
+            if labels:
+                self.told.append(Belonging(row.text, row.earlier[-1:], labels))
+        self.labels += len(number)
 
 
 def _kinds(said: Mapping[str, Any], *, told_apart: bool) -> tuple[float, ...]:
@@ -291,6 +318,8 @@ class Lessons:
         self.material, self.cutter, self.student = material, cutter, student
         self.teacher_rows = functional.normalize(torch.tensor(teacher_rows), dim=1)
         self.dice = random.Random(1)
+        # Left behind when all is learnt: what it draws into the meaning is read there by `evaluation.resolution_fit`.
+        self.settled = nn.Linear(student.place.shape[1], 1)
         self.harmless = defaultdict(list)
         for one in material.taught:
             if not one.danger[0]:
@@ -301,7 +330,8 @@ class Lessons:
     def _begin(self) -> None:
         """Each label begins as the mean of some of its texts."""
         texts: dict[int, list[Belonging]] = defaultdict(list)
-        for one in (*self.material.lines, *self.material.service, *self.material.away):
+        material = self.material
+        for one in (*material.lines, *material.service, *material.away, *material.told):
             if one.labels:
                 texts[one.labels[0]].append(one)
         chosen = [one for some in texts.values() for one in self.dice.sample(some, min(len(some), BEGUN_WITH))]
@@ -327,8 +357,10 @@ class Lessons:
         cut = [self.cutter.cut(text, one.before) for text, one in zip(told, some, strict=True)]
         for one in belonging:
             cut.append(self.cutter.cut(one.text, one.before if self.dice.random() < 0.5 else (), 56))
+        following = [self.dice.choice(self.material.following) for _ in range(ANSWERS)]
+        cut += [self.cutter.cut(self._typed(one.text), one.before) for one in following]
         pooled = read(self.student, cut, DROPPED)
-        messages, texts = pooled[:MESSAGES], pooled[MESSAGES:]
+        messages, texts = pooled[:MESSAGES], pooled[MESSAGES : MESSAGES + BELONGING]
         weights = torch.tensor([one.weight for one in some])[:, None]
         wanted = torch.tensor([one.danger for one in some])
         sums = self.student.sums(functional.dropout(pooled, DROPPED))
@@ -347,14 +379,27 @@ class Lessons:
         likeness = (functional.normalize(messages[same], dim=1) * rows).sum(dim=1)
         return {
             "danger": (each * weights * torch.tensor([1.0, 0.3, 0.3])).sum() / weights.sum(),
-            "kinds": functional.binary_cross_entropy_with_logits(sums[:, danger:][known], kinds[known]),
+            "kinds": functional.binary_cross_entropy_with_logits(sums[: len(kinds), danger:][known], kinds[known]),
             "belongs": self._belongs(texts, [one.labels for one in belonging]),
             "teacher": (1 - likeness).mean() if same else torch.tensor(0.0),
+            "settled": functional.binary_cross_entropy_with_logits(
+                self.settled(pooled[-ANSWERS:])[:, 0],
+                torch.tensor([float(one.settled) for one in following]),
+            ),
         }
+
+    def _typed(self, text: str) -> str:
+        return mistyped(text, self.dice) if self.dice.random() < RETOLD else text
 
     def _among(self) -> Sequence[Belonging]:
         chance, material = self.dice.random(), self.material
-        for share, some in ((NATURAL, material.natural), (OF_SERVICE, material.service), (OFF_TOPIC, material.away)):
+        parts = (
+            (NATURAL, material.natural),
+            (OF_SERVICE, material.service),
+            (OFF_TOPIC, material.away),
+            (TOLD, material.told),
+        )
+        for share, some in parts:
             if chance < share:
                 return some
             chance -= share
@@ -370,7 +415,7 @@ class Lessons:
         """All steps; prints how it goes."""
         named = [(name, one) for name, one in self.student.named_parameters() if one.requires_grad]
         body = [one for name, one in named if not name.startswith(HEADS)]
-        heads = [one for name, one in named if name.startswith(HEADS)]
+        heads = [*(one for name, one in named if name.startswith(HEADS)), *self.settled.parameters()]
         groups = [{"params": body, "lr": RATE}, {"params": heads, "lr": HEAD_RATE}]
         optimizer = torch.optim.AdamW(groups, weight_decay=0.01)
         rates, begun, average = [group["lr"] for group in optimizer.param_groups], time.monotonic(), dict[str, float]()

@@ -146,7 +146,7 @@ def shipped_parts() -> dict[str, Any]:
             "referrals",
         ),
     )
-    guide = ("elsewhere", "encoder", "kinds", "remark_tones", "service", "guide_texts", "stakes")
+    guide = ("elsewhere", "encoder", "kinds", "situations", "service", "guide_texts", "stakes")
     whole = Application(settings=CafiSettings(agents="builtin"))
     return {name: getattr(whole, name) for name in (*judges, *urgency, *guide, "prompts")}
 

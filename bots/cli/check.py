@@ -213,7 +213,7 @@ def _files(running: Application) -> Iterator[Finding]:
     yield from _tried(lambda: running.human_claims)
     yield from _tried(lambda: running.urgency_floor)
     yield from _tried(lambda: running.urgency_classifier)
-    yield from _tried(lambda: running.remark_tones)
+    yield from _tried(lambda: running.situations)
     yield from _tried(lambda: running.resolution)
     yield from _tried(lambda: running.responses)
     yield from _tried(lambda: running.danger_kinds)

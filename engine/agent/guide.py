@@ -13,7 +13,7 @@ from functools import cached_property
 from engine.agent.kinds import MessageKinds, MessageReading
 from engine.agent.passages import already_shown
 from engine.agent.service import Likeness, Service
-from engine.agent.tone import RemarkTone, RemarkTones
+from engine.agent.situation import Mood, SituationReading
 from engine.knowledge.base import KnowledgeBase
 from engine.knowledge.section import Audience, Section
 from engine.knowledge.source import Source
@@ -101,7 +101,7 @@ class Guide:
     texts: Mapping[str, GuideTexts]
     stakes: Stakes
     encoder: TextEncoder | None = None
-    tones: RemarkTones | None = None
+    situations: SituationReading | None = None
     elsewhere: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     learnt: ScopeReading | None = None
     _searches: dict[str, SectionSearch] = field(default_factory=dict, repr=False)
@@ -155,14 +155,18 @@ class Guide:
         return Understood(reading=self.kinds.of(message, earlier, language), found=found, hits=fresh)
 
     def remark(self, message: str, earlier: Sequence[Message], language: str, *, heavy: bool) -> str:
-        """One kind sentence to somebody who tells something, in its tone, that was not among the last ones."""
-        remarks = self.said(language).remarks
-        tone = None if self.tones is None else self.tones.of(message, earlier, heavy=heavy)
-        sentences: Sequence[str] = remarks.heavy if heavy else remarks.plain
-        if tone is not None and tone is not RemarkTone.PLAIN:
-            sentences = getattr(remarks, tone.value)
+        """One kind sentence to somebody who tells something, in its situation, that was not among the last ones."""
+        told = None if self.situations is None else self.situations.of(message, earlier, heavy=heavy)
+        sentences = self.said(language).remarks.of(told, heavy=heavy)
         shown = [one.content for one in earlier if one.role is Role.ASSISTANT][-len(sentences) + 1 :]
         return next((one for one in sentences if not any(one in said for said in shown)), sentences[0])
+
+    def taken_up(self, message: str, earlier: Sequence[Message], language: str) -> str:
+        """A sentence to what is told after a danger; empty where no situation is likely enough, or only one to smile at."""
+        told = None if self.situations is None else self.situations.of(message, earlier, heavy=True)
+        if told is None or self.situations is None or self.situations.situations[told].mood is Mood.LIGHT:
+            return ""
+        return self.said(language).remarks.told[told][0]
 
     def _may_be_meant(self, source: Source, section: Section, named: frozenset[str]) -> bool:
         """Whether a section may be offered on a mere chance; `named`: the grave subjects of the message."""

@@ -92,19 +92,19 @@ PARTS = 6
 """So many sentences of a message are read one by one."""
 _LENGTH = 4000  # characters of a message in which explicit words are looked for
 WEIGHTS: Mapping[str, float] = {
-    "base": -11.88,
-    "best": 5.72,
-    "lead": 1.49,
-    "ahead": 6.25,
-    "kind": 0.17,
-    "nearest": 5.58,
-    "nearest_ahead": 2.34,
-    "pieces": 3.76,
-    "kin": 10.29,
-    "meant": 0.44,
-    "kin_ahead": -1.83,
-    "meant_ahead": 1.39,
-    "short": -0.41,
+    "base": -12.15,
+    "best": 5.7,
+    "lead": 0.75,
+    "ahead": 6.15,
+    "kind": 0.14,
+    "nearest": 5.4,
+    "nearest_ahead": 3.45,
+    "pieces": 3.21,
+    "kin": 11.92,
+    "meant": -0.42,
+    "kin_ahead": -3.1,
+    "meant_ahead": 2.24,
+    "short": -0.34,
 }
 
 

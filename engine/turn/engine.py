@@ -317,10 +317,11 @@ class Engine:
         open_still = due is Help.LINE and conversation.danger.told in FRESH and not urgency.decided
         fresh = resolved or (open_still and not _asks_meanwhile(conversation, assistant, asked))
         talks_past = due is Help.LINE and _may_talk_past(conversation, assistant, asked, urgency)
-        if reads and told is None and answer.team.built_in and (talks_past or (fresh and not _quotes(answer))):
-            # What sounds like danger still is not thanked for as if it were over.
-            still = urgency.level is UrgencyLevel.CONCERN and not resolved
-            words = referral.noted_open() if still else referral.noted()
+        leads_on = _quotes(answer) or (resolved and _only_offers(answer))
+        if reads and told is None and answer.team.built_in and (talks_past or (fresh and not leads_on)):
+            # Whoever does not say that it is over ("sorry", "i am driving there now") is not thanked as if it were.
+            said = assistant.guide.taken_up(text, conversation.messages, asked.language) if resolved else ""
+            words = referral.noted(said) if resolved else referral.noted_open()
             return self._acknowledged(conversation, assistant, text, urgency, words)
         withheld = due is Help.QUESTION and _only_offers(answer)
         if due is Help.QUESTION:

@@ -33,9 +33,9 @@ _PUT_IN: Mapping[str, frozenset[str]] = {
     "third_person": frozenset({"call", "opening"}),
     "today": frozenset({"emergency"}),
     **dict.fromkeys(
-        ("repeat", "repeat_medical", "near", "concern", "declined", "safe_noted", "noted", "noted_open"),
-        frozenset({"contacts"}),
+        ("repeat", "repeat_medical", "near", "concern", "declined", "safe_noted", "noted_open"), frozenset({"contacts"})
     ),
+    "noted": frozenset({"remark", "contacts"}),
     "line": frozenset({"title", "reach"}),
     "send": frozenset({"word"}),
 }
@@ -70,10 +70,10 @@ class ReferralTexts(Strict):
     `openings` take up what was told (`opening_about` where somebody else is in danger), `checks` are the check question,
     both by kind, `check_faint` that after a faint suspicion; `safe_question` is asked with the line (`repeat`, where a body
     is in danger `repeat_medical`, and `near` below a reply to what was said); `answers`: few words that answer the question
-    or say that the person is safe; `noted`: said to who tells that a danger is being dealt with, `noted_open` to who goes on
-    and sounds like danger still; `denials`: how a message begins that says no to the question and goes on; `declined`: said
-    after a no. `call` and `call_about` say whom to call, for oneself and about somebody else, `today` that a body needs help
-    within the day; `own` says it for one country.
+    or say that the person is safe; `noted`: said to who tells that a danger is being dealt with, after a sentence to what they
+    tell or, where none fits, `noted_first`; `noted_open` to who goes on and sounds like danger still; `denials`: how a message
+    begins that says no to the question and goes on; `declined`: said after a no. `call` and `call_about` say whom to call, for
+    oneself and about somebody else, `today` that a body needs help within the day; `own` says it for one country.
     `matters_about` leads to steps that are somebody else's, and `after_aid` or `after_aid_about` follows what is to be done,
     where that is known.
     `hours`, `phrases`, `languages` and `countries` are what the countries' files say, in this language; what is not in them
@@ -102,6 +102,7 @@ class ReferralTexts(Strict):
     declined: str
     safe_noted: str
     noted: str
+    noted_first: str
     noted_open: str
     buttons: Buttons
     answers: dict[DangerAnswer, tuple[str, ...]]
@@ -260,9 +261,9 @@ class Referral:
         """One line after somebody has said that they are safe: the contacts stay in view."""
         return self.texts.safe_noted.format(contacts=self.brief())
 
-    def noted(self) -> str:
-        """What is said to somebody who tells that a danger is being dealt with."""
-        return self.texts.noted.format(contacts=self.brief())
+    def noted(self, said: str = "") -> str:
+        """What is said to somebody who tells that a danger is being dealt with; `said`: a kind sentence to what they tell."""
+        return self.texts.noted.format(remark=said or self.texts.noted_first, contacts=self.brief())
 
     def noted_open(self) -> str:
         """What is said to somebody who goes on while a danger is open, and does not sound as if it were dealt with."""

@@ -13,21 +13,15 @@ from engine.language.meaning_heads import MeaningReading
 from engine.types import Message
 from engine.urgency.classifier import said_before
 
-HEAD = "resolved"
-BRIEF = 9
-"""Words of a message up to which it counts as brief."""
-# Written by evaluation/resolution_fit.py.
-BRIEFLY = 0.41
-"""By so much less the sum of a brief message must reach: few words weigh little either way."""
+RESOLVED = "resolved"
 
 
 class ResolutionClassifier(MeaningReading):
     """Weighs what is said while a danger that was told is open."""
 
-    names = (HEAD,)
+    names = (RESOLVED,)
     trained_by = "evaluation.resolution_fit"
 
     def resolved(self, message: str, earlier: Sequence[Message]) -> bool:
         """Whether a message says that what was told before it is being dealt with."""
-        least = self.heads.threshold(HEAD) - (BRIEFLY if len(message.split()) <= BRIEF else 0.0)
-        return self.heads.sums(message, said_before(earlier))[HEAD] >= least
+        return self.heads.sums(message, said_before(earlier))[RESOLVED] >= self.heads.threshold(RESOLVED)

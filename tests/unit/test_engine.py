@@ -548,22 +548,22 @@ async def test_who_asks_what_is_kept_after_a_referral_is_told_so_without_a_model
         assert "112" in turn.reply.text and turn.reply.text.endswith("?")
 
 
-async def test_what_sounds_like_danger_still_is_not_thanked_for_as_if_it_were_over() -> None:
-    """Who goes on with what is faintly suspicious is told when to call; with what is not, thanked for how things are now."""
+async def test_only_who_says_that_it_is_over_is_thanked_for_saying_how_things_are() -> None:
+    """Whoever goes on while a danger is open is told when to call, whether it sounds like danger or not; who says that help has
+    come is not told again."""
     engine = shipped_engine()
-    texts = engine.referrals.choose(None, "en").texts
-    for said, begin in (
-        (
-            ("my daughter took 12 paracetamol last night, she seems fine", "it is getting too much for me"),
-            texts.noted_open,
-        ),
-        (("i gave my dog away, i will not need him", "he is with my neighbour", "she likes him"), texts.noted),
+    referral = engine.referrals.choose(None, "en")
+    for said, words in (
+        (("my daughter took 12 paracetamol last night, she seems fine", "it is getting too much for me"), "noted_open"),
+        (("I want to kill myself", "she is at work till six", "sorry"), "noted_open"),
+        (("my dad has a knife and says he will kill us", "police came, he is in hospital now, we are safe"), "noted"),
     ):
         conversation = engine.start()
         for one in said:
             turn = await engine.respond(conversation, one)
             conversation = turn.conversation
-        assert turn.help is Help.LINE and turn.reply.text.startswith(begin.partition("{")[0])
+        last = getattr(referral, words)().rpartition("{")[2].split(". ")[-1]
+        assert turn.help is Help.LINE and last in turn.reply.text
 
 
 async def test_getting_rid_of_it_is_no_wish_to_delete_a_chat() -> None:

@@ -1,5 +1,5 @@
 """Heads over words and meanings: what a danger is about, who is in it, whether it is dealt with, what is said to the question
-whether there is one, and in what tone people tell."""
+whether there is one, and what people tell."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from engine.agent.tone import RemarkTone
+from engine.agent.situation import SituationReading
 from engine.exceptions import ConfigurationError
 from engine.retrieval.scope import ScopeReading
 from engine.types import Kind, Message, Role
-from engine.urgency.resolution import ResolutionClassifier
-from evaluation import danger_kind_fit, resolution_fit, response_fit, scope_fit, tone_of_remarks
+from engine.urgency.response import ResponseClassifier
+from evaluation import danger_kind_fit, resolution_fit, response_fit, scope_fit, situation_fit
 from evaluation.meaning_lessons import author, rows_in
 from evaluation.urgency import messages_in
 from tests.team import shipped, shipped_parts
@@ -27,8 +27,8 @@ def before(*texts: str) -> tuple[Message, ...]:
 
 
 def test_what_is_dealt_with_is_told_from_what_goes_on() -> None:
-    """Of answers by three authors that nothing has learnt from, more than half of the settled ones are taken for that, of open
-    ones, most of them written to mislead, one in ten at most, and of those that say neither one in twenty."""
+    """Of answers by two authors that nothing has learnt from, seven of ten of the settled ones at least are taken for that, of
+    open ones, some of them written to mislead, one in twenty at most, and of those that say neither one in twenty."""
     layer, rows = PARTS["resolution"], rows_in(resolution_fit.KEPT_BACK)
     found = resolution_fit.measured(layer, rows)
 
@@ -36,7 +36,7 @@ def test_what_is_dealt_with_is_told_from_what_goes_on() -> None:
         taken = [one for row, one in found if row["label"] == label]
         return sum(taken) / len(taken)
 
-    assert share("settled") >= 0.5 and share("open") <= 0.1 and share("unsaid") <= 0.05
+    assert share("settled") >= 0.7 and share("open") <= 0.05 and share("unsaid") <= 0.05
     learnt = {author(row["id"]) for row in rows_in(resolution_fit.LEARNT)}
     assert not learnt & {author(row["id"]) for row in rows}
 
@@ -83,21 +83,31 @@ def test_who_is_in_danger_is_read_from_the_whole_message(message: str, another: 
     assert PARTS["person_in_danger"].another(message, ()) is another
 
 
-def test_a_tone_is_named_where_it_plainly_leads() -> None:
-    """Of remarks by an author who is kept back one in ten at least gets a tone, and nineteen of twenty of these the right one."""
-    tones, rows = PARTS["remark_tones"], rows_in(tone_of_remarks.DATA / "kept_back")
-    named = [(tones.of(row["text"], tone_of_remarks.earlier(row)), row["tone"]) for row in rows]
-    told = [(tone, of) for tone, of in named if tone is not None]
-    assert len(told) >= len(rows) / 10 and sum(tone == of for tone, of in told) / len(told) >= 0.95
+def test_a_situation_is_named_where_one_is_likely_enough() -> None:
+    """Of remarks by authors that nothing has learnt from, one in six at least is given a situation, and three of four of these
+    one that fits."""
+    rows = list(situation_fit.rows("kept_back.jsonl"))
+    given = [(PARTS["situations"].of(row.text, situation_fit.before(row)), situation_fit.names(row)) for row in rows]
+    told = [(one, fits) for one, fits in given if one is not None]
+    assert len(told) >= len(rows) / 6 and sum(one in fits for one, fits in told) / len(told) >= 0.75
+    learnt = {row.conversation.author for row in situation_fit.rows("natural.jsonl")}
+    assert not learnt & {row.conversation.author for row in rows}
 
 
-def test_two_readings_that_speak_against_each_other_need_more() -> None:
-    """What plainly weighs is not answered as a joke or good news, nor ordinary talk as grief, unless the tone leads by far."""
-    tones = PARTS["remark_tones"]
-    for text in ("dad died in spring and the garden is all weeds", "she laughed today, first time since march!!"):
-        usual, heavy, light = (tones.of(text, (), heavy=one) for one in (None, True, False))
-        assert {heavy, light} <= {usual, None}
-    assert RemarkTone.JOY not in {tones.of("dad died in spring and the garden is all weeds", (), heavy=True)}
+def test_every_situation_has_its_sentences_in_each_language() -> None:
+    """Whatever a remark is taken for, there is a sentence for it, and no sentence is for a situation that is none."""
+    for texts in PARTS["guide_texts"].values():
+        assert list(texts.remarks.told) == list(PARTS["situations"].situations)
+        assert all(len(set(some)) == len(some) >= 2 for some in texts.remarks.told.values())
+
+
+@pytest.mark.parametrize(
+    "text", ["my dog died on sunday", "he beat me at chess and laughed for the first time since march"]
+)
+def test_two_readings_that_speak_against_each_other_need_more(text: str) -> None:
+    """What plainly weighs is not answered with a smile, nor ordinary talk as grief, unless the situation is much likelier."""
+    usual, heavy, light = (PARTS["situations"].of(text, (), heavy=one) for one in (None, True, False))
+    assert {heavy, light} <= {usual, None}
 
 
 def test_what_is_about_something_else_is_told_from_what_only_sounds_so() -> None:
@@ -127,17 +137,31 @@ def test_weights_that_are_broken_are_named_with_the_remedy(tmp_path: Path, broke
     """A file that is missing, cut off or for another encoder: one message that names it and how to make it again."""
     config = Path(__file__).parents[2] / "config" / "urgency"
     for ending in ("bin", "npy"):
-        shutil.copy(config / f"resolution.{ending}", tmp_path)
-    file = tmp_path / ("resolution.bin" if broken == "bin" else "resolution.npy")
-    if broken == "gone":
+        shutil.copy(config / f"response.{ending}", tmp_path)
+    file = tmp_path / ("response.bin" if broken == "bin" else "response.npy")
+    spoil(file, broken)
+    with pytest.raises(ConfigurationError) as failed:
+        ResponseClassifier.load(tmp_path / "response", PARTS["encoder"])
+    assert file.name in str(failed.value) and "evaluation.response_fit" in str(failed.value)
+
+
+@pytest.mark.parametrize("broken", ["npy", "shape", "gone"])
+def test_broken_weights_of_situations_are_named_with_the_remedy(tmp_path: Path, broken: str) -> None:
+    """The same for what people tell."""
+    for ending in ("yaml", "npy"):
+        shutil.copy(Path(__file__).parents[2] / "config" / f"situations.{ending}", tmp_path)
+    spoil(tmp_path / "situations.npy", broken)
+    with pytest.raises(ConfigurationError, match=r"(?s)situations\.npy.*evaluation\.situation_fit"):
+        SituationReading.load(tmp_path / "situations", PARTS["encoder"])
+
+
+def spoil(file: Path, how: str) -> None:
+    if how == "gone":
         file.unlink()
-    elif broken == "shape":
+    elif how == "shape":
         np.save(file, np.zeros((1, 3), dtype=np.float32))
     else:
         file.write_bytes(file.read_bytes()[:40])
-    with pytest.raises(ConfigurationError) as failed:
-        ResolutionClassifier.load(tmp_path / "resolution", PARTS["encoder"])
-    assert file.name in str(failed.value) and "evaluation.resolution_fit" in str(failed.value)
 
 
 def test_a_greeting_that_asks_more_is_answered() -> None:
