@@ -27,6 +27,11 @@ ANSWERED_WRONGLY = 0.1  # of open ones by authors not seen, most of them written
 PENALTY = 1e-5
 EVERY, ONE_IN = 220, 22
 """Of all lay questions, and of first messages without danger, that are learnt from as saying nothing of it."""
+SORRY, AFTER = (
+    ("sorry", "tut mir leid", "entschuldigung", "perdón", "lo siento", "désolé", "pardon", "beklager", "unnskyld"),
+    12,
+)
+"""Words that begin what says that it was a misunderstanding, and say nothing of it alone; after so many dangers each."""
 
 
 def main() -> None:
@@ -70,7 +75,7 @@ def ordinary(firsts: list[str]) -> Iterator[Row]:
         for one in labelled(read_messages(path))
         if not one.wanted["urgent"] and not one.message.earlier
     ][::ONE_IN]
-    for number, (name, text) in enumerate((*asked, *told)):
+    for number, (name, text) in enumerate((*asked, *told, *(("", text) for text in SORRY * AFTER))):
         yield {"id": f"{number % 5}-{name}", "first": firsts[number % len(firsts)], "next": text, "label": "unsaid"}
 
 

@@ -163,7 +163,7 @@ class Guide:
 
     def taken_up(self, message: str, earlier: Sequence[Message], language: str) -> str:
         """A sentence to what is told after a danger; empty where no situation is likely enough, or only one to smile at."""
-        told = None if self.situations is None else self.situations.of(message, earlier, heavy=True)
+        told = None if self.situations is None else self.situations.of(message, earlier, heavy=True, settled=True)
         if told is None or self.situations is None or self.situations.situations[told].mood is Mood.LIGHT:
             return ""
         return self.said(language).remarks.told[told][0]

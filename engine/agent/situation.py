@@ -34,10 +34,12 @@ class Mood(StrEnum):
 
 
 class Situation(Strict):
-    """What somebody may tell. `about`: what belongs to it and what does not, for whoever sorts remarks."""
+    """What somebody may tell. `about`: what belongs to it and what does not, for whoever sorts remarks; `after`: it is named only
+    after a danger that is being dealt with, as its sentences would talk past one that is not."""
 
     mood: Mood
     about: str
+    after: bool = False
 
 
 class Situations(RootModel[dict[str, Situation]]):
@@ -90,11 +92,14 @@ class SituationReading:
         shares = np.exp(sums - sums.max())
         return np.asarray(shares / shares.sum(), dtype=np.float32)
 
-    def of(self, message: str, earlier: Sequence[Message], *, heavy: bool | None = None) -> str | None:
+    def of(
+        self, message: str, earlier: Sequence[Message], *, heavy: bool | None = None, settled: bool = False
+    ) -> str | None:
         """The likeliest situation if it is likely enough; `heavy`: whether another reading finds that the message plainly weighs,
-        None for no such reading."""
+        None for no such reading; `settled`: whether it says that a danger is being dealt with."""
         likely = self.likelihoods(message, earlier)
         first = int(likely[:-1].argmax())
         name = tuple(self.situations)[first]
         against = heavy is not None and self.situations[name].mood is (Mood.LIGHT if heavy else Mood.HEAVY)
-        return name if likely[first] >= LIKELY + (AGAINST if against else 0.0) else None
+        fits = settled or not self.situations[name].after
+        return name if fits and likely[first] >= LIKELY + (AGAINST if against else 0.0) else None

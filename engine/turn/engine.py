@@ -174,13 +174,14 @@ class Engine:
     def _resolved(self, danger: Danger, text: str, urgency: Urgency, earlier: Sequence[Message]) -> bool:
         """Whether a message says that the danger that was told or asked about before it is being dealt with, or was none.
 
-        Where somebody was only asked, what plainly sounds like danger says neither: nobody has told them yet whom to call.
+        Where somebody was only asked, what sounds like danger must say so plainly: nobody has told them yet whom to call.
         """
         if suspected(danger) and danger.kind is not Kind.MEDICAL and self._response(danger, text, earlier).calm:
             return True
-        plain = urgency.level is not UrgencyLevel.NONE and not urgency.faint
-        is_open = danger.told is not None or (danger.asked is not None and not plain)
-        return is_open and self.resolution is not None and self.resolution.resolved(text, earlier)
+        if self.resolution is None or (danger.told is None and danger.asked is None):
+            return False
+        sounds = urgency.level is not UrgencyLevel.NONE and not urgency.faint
+        return self.resolution.resolved(text, earlier, plainly=sounds and danger.told is None)
 
     def _due(self, danger: Danger, text: str, urgency: Urgency, earlier: Sequence[Message]) -> tuple[Danger, Help]:
         """What of help a message gets, and what was remembered before it with a no in its first words."""

@@ -117,6 +117,8 @@ def after(danger: Danger, shown: Help, urgency: Urgency, message: str) -> Danger
         another=danger.another,
         entry=danger.entry,
     )
+    if shown is Help.LINE and older.told == 1:  # help has come, or a judge knows better: nobody is told to call again
+        older = replace(older, told=2)
     body = danger.told is not None and danger.kind is Kind.MEDICAL
     kind = danger.kind if body or urgency.kind is Kind.UNCLEAR else urgency.kind
     if shown.replaces:

@@ -14,6 +14,9 @@ from engine.types import Message
 from engine.urgency.classifier import said_before
 
 RESOLVED = "resolved"
+PLAINLY = 1.0
+"""By so much more the sum must reach where a message sounds like danger all the same, and nobody has been told yet whom to call:
+of 419 settled ones by authors kept apart 301 still do, of 329 open ones, most written to mislead, 11 in place of 25."""
 
 
 class ResolutionClassifier(MeaningReading):
@@ -22,6 +25,7 @@ class ResolutionClassifier(MeaningReading):
     names = (RESOLVED,)
     trained_by = "evaluation.resolution_fit"
 
-    def resolved(self, message: str, earlier: Sequence[Message]) -> bool:
-        """Whether a message says that what was told before it is being dealt with."""
-        return self.heads.sums(message, said_before(earlier))[RESOLVED] >= self.heads.threshold(RESOLVED)
+    def resolved(self, message: str, earlier: Sequence[Message], *, plainly: bool = False) -> bool:
+        """Whether a message says, or says plainly, that what was told before it is being dealt with."""
+        least = self.heads.threshold(RESOLVED) + (PLAINLY if plainly else 0.0)
+        return self.heads.sums(message, said_before(earlier))[RESOLVED] >= least

@@ -16,6 +16,7 @@ from engine.types import Kind, Message, Role
 from engine.urgency.response import ResponseClassifier
 from evaluation import danger_kind_fit, resolution_fit, response_fit, scope_fit, situation_fit
 from evaluation.meaning_lessons import author, rows_in
+from evaluation.natural_messages import ReadMessage
 from evaluation.urgency import messages_in
 from tests.team import shipped, shipped_parts
 
@@ -84,14 +85,20 @@ def test_who_is_in_danger_is_read_from_the_whole_message(message: str, another: 
 
 
 def test_a_situation_is_named_where_one_is_likely_enough() -> None:
-    """Of remarks by authors that nothing has learnt from, one in six at least is given a situation, and three of four of these
-    one that fits."""
+    """Of remarks by authors from whom it has not been learnt one in six is given a situation, which a reader would have given
+    more than half of these, too; and of those that two readers rated, its sentence fits seven of ten."""
     rows = list(situation_fit.rows("kept_back.jsonl"))
     given = [(PARTS["situations"].of(row.text, situation_fit.before(row)), situation_fit.names(row)) for row in rows]
     told = [(one, fits) for one, fits in given if one is not None]
-    assert len(told) >= len(rows) / 6 and sum(one in fits for one, fits in told) / len(told) >= 0.75
+    assert len(told) >= len(rows) / 6 and sum(one in fits for one, fits in told) / len(told) >= 0.5
+    rated = [one for one in situation_fit.rows("rated.jsonl") if given_as(one) == one.said["situation"]]
+    assert sum(sum(one.said["ratings"]) >= 3 for one in rated) / len(rated) >= 0.7
     learnt = {row.conversation.author for row in situation_fit.rows("natural.jsonl")}
     assert not learnt & {row.conversation.author for row in rows}
+
+
+def given_as(row: ReadMessage) -> str | None:
+    return PARTS["situations"].of(row.text, situation_fit.before(row))
 
 
 def test_every_situation_has_its_sentences_in_each_language() -> None:
