@@ -10,7 +10,7 @@ MOST = 300
 GONE = "…"
 _BLANKED = re.compile(
     r"""<[@#:a]?[^<>\s]{1,80}>                      # the platform's mentions, channels, emoji
-      | [^\W_][\w+.-]{0,30}://\S+                   # links
+      | \w[\w+.-]{0,30}://\S*                       # links
       | [^\s@]{1,64}@\S+                            # e-mail addresses; longer names there are none (RFC 5321)
       | [^\s@#]{0,64}[@#]\S+                        # names by which somebody is called, and those with a number behind
       | [^\s@#]{1,64}\ \#\ ?\d{4}\b

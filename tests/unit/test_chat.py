@@ -24,7 +24,7 @@ from engine.exceptions import ModelUnavailable
 from engine.models.protocol import Completion
 from engine.models.scripted import ScriptedModel
 from engine.settings import ModelSettings
-from engine.types import DangerAnswer, Help, Kind, Outcome
+from engine.types import DangerAnswer, Help, Kind
 from engine.urgency.person import about_another
 from tests.chats import begun, chat_over, last, shown
 from tests.fakes.openai_server import OpenAIServer, empty, half_answer, html, stall, status
@@ -39,7 +39,7 @@ def cited(shown: Outgoing) -> tuple[str, ...]:
     return () if shown.turn is None else shown.turn.reply.citations
 
 
-SUSPICIOUS = "nobody will have to look after me much longer"
+SUSPICIOUS = "nobody needs me here"
 SURE = "i have put everything in order and written to everybody, now i am calm and it is over tonight"
 """What the classifier shipped here takes for danger, and no phrase of the floor is."""
 
@@ -133,14 +133,20 @@ async def test_what_the_classifier_is_sure_of_gets_the_referral_where_no_judge_r
     assert asked.turn is not None and asked.turn.help is Help.QUESTION
 
 
-@pytest.mark.parametrize("said", ["the ambulance is here now, they take him with them", "der Rettungswagen ist da"])
-async def test_who_tells_that_help_has_come_is_not_sent_for_it_again(tmp_path: Path, said: str) -> None:
+@pytest.mark.parametrize(
+    ("told", "said"),
+    [
+        ("I want to kill myself tonight", "the ambulance is here now, they take me with them"),
+        ("Ich will mich umbringen", "der Rettungswagen ist da"),
+    ],
+)
+async def test_who_tells_that_help_has_come_is_not_sent_for_it_again(tmp_path: Path, told: str, said: str) -> None:
     """Right after a danger was told, words that say that it is being dealt with get thanks and the contacts; it stays open."""
     chat = chat_over(tmp_path)
-    _, state = await last(chat, begun(chat), "I want to kill myself tonight")
+    _, state = await last(chat, begun(chat), told)
     shown, state = await last(chat, state, said)
     assert shown.turn is not None and shown.turn.help is Help.LINE and not shown.referral
-    assert "112" in shown.text and shown.turn.review.outcome is Outcome.FIXED
+    assert "112" in shown.text and not shown.turn.reply.citations
     worse, _ = await last(chat, state, "nobody comes, i do it now")
     assert worse.turn is not None and worse.turn.help.replaces
 

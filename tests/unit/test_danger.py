@@ -157,7 +157,8 @@ def test_what_is_being_dealt_with_may_be_answered() -> None:
     told = Danger(told=0, shown=0)
     for urgency in (seen(NONE), seen(CONCERN), Urgency.of([LayerResult(layer="classifier", level=CONCERN, sure=True)])):
         assert help_due(told, urgency, resolved=True) is Help.LINE
-        assert after(told, Help.LINE, urgency, "words").told == 1
+        later = after(told, Help.LINE, urgency, "words")
+        assert later.told == 2, "nobody is told to call again in the next turn, where a body was in danger"
     assert help_due(told, seen(URGENT), resolved=True) is Help.BRIEF
     judged = Urgency.of([found(NONE), found(CONCERN, "llm")])
     assert help_due(Danger(told=2, shown=2), judged, resolved=True) is not Help.LINE

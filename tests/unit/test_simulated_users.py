@@ -42,7 +42,7 @@ WANTED = {
     "on_clozapine",
 }
 SAYS = (
-    ("how can I sleep at night", "sleep", "none"),
+    ("how can I sleep better", "sleep", "none"),
     ("and what are the voices", "voices", "none"),
     ("ok", None, "none"),
     ("I want to kill myself tonight.", None, "due"),
