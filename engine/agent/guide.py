@@ -157,16 +157,14 @@ class Guide:
     def remark(self, message: str, earlier: Sequence[Message], language: str, *, heavy: bool) -> str:
         """One kind sentence to somebody who tells something, in its situation, that was not among the last ones."""
         told = None if self.situations is None else self.situations.of(message, earlier, heavy=heavy)
-        sentences = self.said(language).remarks.of(told, heavy=heavy)
-        shown = [one.content for one in earlier if one.role is Role.ASSISTANT][-len(sentences) + 1 :]
-        return next((one for one in sentences if not any(one in said for said in shown)), sentences[0])
+        return _not_said_lately(self.said(language).remarks.of(told, heavy=heavy), earlier)
 
     def taken_up(self, message: str, earlier: Sequence[Message], language: str) -> str:
         """A sentence to what is told after a danger; empty where no situation is likely enough, or only one to smile at."""
         told = None if self.situations is None else self.situations.of(message, earlier, heavy=True, settled=True)
         if told is None or self.situations is None or self.situations.situations[told].mood is Mood.LIGHT:
             return ""
-        return self.said(language).remarks.told[told][0]
+        return _not_said_lately(self.said(language).remarks.told[told], earlier)
 
     def _may_be_meant(self, source: Source, section: Section, named: frozenset[str]) -> bool:
         """Whether a section may be offered on a mere chance; `named`: the grave subjects of the message."""
@@ -222,6 +220,11 @@ class Guide:
 
     def _edition(self, language: str) -> KnowledgeBase:
         return self.search(language).knowledge
+
+
+def _not_said_lately(sentences: Sequence[str], earlier: Sequence[Message]) -> str:
+    shown = [one.content for one in earlier if one.role is Role.ASSISTANT][-len(sentences) + 1 :]
+    return next((one for one in sentences if not any(one in said for said in shown)), sentences[0])
 
 
 def _was_shown(source: Source, section: Section, shown: Sequence[str]) -> bool:

@@ -47,9 +47,9 @@ class Situations(RootModel[dict[str, Situation]]):
 
 
 LIKELY = 0.3
-"""From this likelihood on a situation is named. Of 300 natural remarks that two readers rated it is for 108: its sentence fits
-81 of these and is odd for 13; "Thank you for telling me" fitted 2 and was odd for 5 (`python -m evaluation.situation_fit
---measure`). From 0.24 on it would be named for half as many again, and be odd for one in seven."""
+"""From this likelihood on a situation is named. Of 300 natural remarks that two readers rated one is for 107: its sentence fits
+80 of these and is odd for 13; "Thank you for telling me" fitted 1 and was odd for 5 (`python -m evaluation.situation_fit
+--measure`). From 0.24 on one would be named for half as many again, and its sentence be odd for one in seven."""
 AGAINST = 0.2
 """So much likelier it must be where another reading of how a message weighs speaks against its mood."""
 

@@ -4,6 +4,7 @@ whether there is one, and what people tell."""
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -106,6 +107,16 @@ def test_every_situation_has_its_sentences_in_each_language() -> None:
     for texts in PARTS["guide_texts"].values():
         assert list(texts.remarks.told) == list(PARTS["situations"].situations)
         assert all(len(set(some)) == len(some) >= 2 for some in texts.remarks.told.values())
+
+
+def test_relief_is_for_after_a_danger_alone() -> None:
+    """What is only for after a danger is said to nobody else, however likely it seems: "a scare is over"."""
+    known = PARTS["situations"]
+    weights = np.zeros_like(known.weights)
+    weights[list(known.situations).index("scare_over"), -1] = 10.0
+    leading = replace(known, weights=weights)
+    assert leading.of("he is in the yard with the shotgun", (), settled=True) == "scare_over"
+    assert leading.of("he is in the yard with the shotgun", ()) is None
 
 
 @pytest.mark.parametrize(
