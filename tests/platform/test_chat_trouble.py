@@ -101,7 +101,7 @@ async def test_while_nothing_can_be_stored_people_get_a_calm_word_and_later_thei
             fake.write(bert, URGENT.ljust(4000))
             await fake.wait_for(lambda: CALM in fake.replies(anna)[-1].text)
             await fake.wait_for(lambda: REFERRAL in fake.replies(bert)[-1].text)
-            fake.write(cleo, "how can i sleep at night".ljust(4000))
+            fake.write(cleo, "how can i sleep better".ljust(4000))
             await fake.wait_for(lambda: CALM in fake.replies(cleo)[-1].text)
             assert fake.pending() == 3
             assert "112" in fake.replies(anna)[-1].text
@@ -162,7 +162,7 @@ async def test_trouble_after_a_message_was_taken_costs_nobody_an_answer(tmp_path
         anna = fake.person("Anna")
         await agreed(fake, anna)
         await bot.dispatch.idle()
-        question = Incoming(identity=_identity(anna), place={"chat": anna.id}, text="how can i sleep at night")
+        question = Incoming(identity=_identity(anna), place={"chat": anna.id}, text="how can i sleep better")
         (waiting,) = await bot.store.take([question])
         pragma(bot.store.database, "query_only=ON")
         bot.dispatch._enqueue(waiting)
@@ -243,7 +243,7 @@ async def test_a_turn_that_breaks_anywhere_lets_the_next_message_pass(tmp_path: 
         object.__setattr__(screen, "parts", breaking)
         fake.write(anna, "what are the voices?")
         await fake.wait_for(lambda: "Something went wrong on my side" in fake.replies(anna)[-1].text)
-        fake.write(anna, "how can i sleep at night")
+        fake.write(anna, "how can i sleep better")
         await fake.wait_for(lambda: "can help" in fake.replies(anna)[-1].text)
         await bot.dispatch.idle()
         assert rows(bot, inbox) == 0
@@ -258,7 +258,7 @@ async def test_words_that_are_half_a_character_stop_nobody(tmp_path: Path) -> No
         broken = {"date": 1_790_000_000, "chat": where, "message_id": 99, "from": who, "text": "voices \ud83d"}
         fake.push_raw({"message": broken})
         await fake.wait_for(lambda: len(fake.replies(anna)) >= 3)
-        fake.write(anna, "how can i sleep at night")
+        fake.write(anna, "how can i sleep better")
         await fake.wait_for(lambda: "can help" in fake.replies(anna)[-1].text)
         await bot.dispatch.idle()
         assert rows(bot, inbox) == 0
