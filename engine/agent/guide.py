@@ -13,7 +13,7 @@ from functools import cached_property
 from engine.agent.kinds import MessageKinds, MessageReading
 from engine.agent.passages import already_shown
 from engine.agent.service import Likeness, Service
-from engine.agent.situation import Mood, SituationReading
+from engine.agent.situation import SituationReading
 from engine.knowledge.base import KnowledgeBase
 from engine.knowledge.section import Audience, Section
 from engine.knowledge.source import Source
@@ -160,11 +160,9 @@ class Guide:
         return _not_said_lately(self.said(language).remarks.of(told, heavy=heavy), earlier)
 
     def taken_up(self, message: str, earlier: Sequence[Message], language: str) -> str:
-        """A sentence to what is told after a danger; empty where no situation is likely enough, or only one to smile at."""
+        """A sentence to what is told after a danger; empty where no situation is likely enough."""
         told = None if self.situations is None else self.situations.of(message, earlier, heavy=True, settled=True)
-        if told is None or self.situations is None or self.situations.situations[told].mood is Mood.LIGHT:
-            return ""
-        return _not_said_lately(self.said(language).remarks.told[told], earlier)
+        return "" if told is None else _not_said_lately(self.said(language).remarks.told[told], earlier)
 
     def _may_be_meant(self, source: Source, section: Section, named: frozenset[str]) -> bool:
         """Whether a section may be offered on a mere chance; `named`: the grave subjects of the message."""

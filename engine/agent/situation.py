@@ -16,10 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import RootModel
 
-from engine.exceptions import ConfigurationError
 from engine.files import read_yaml
 from engine.language.encoder import TextEncoder
-from engine.language.meaning_heads import meanings
+from engine.language.meaning_heads import meanings, weights_in
 from engine.settings import Strict
 from engine.types import Message
 from engine.urgency.classifier import said_before
@@ -69,15 +68,8 @@ class SituationReading:
     def load(cls, path: Path, encoder: TextEncoder) -> Self:
         """Read the two files of a path without an ending; raises ConfigurationError naming what is missing or broken."""
         situations = cls.described(path)
-        file = path.with_suffix(".npy")
-        try:
-            weights = np.load(file)
-            if weights.shape != (len(situations) + 1, 2 * encoder.description.dims + 1):
-                raise ValueError("these are weights for other situations or another encoder")
-        except (OSError, ValueError) as cause:
-            reason = "The weights cannot be read, or are not of this version."
-            remedy = "Run `python -m evaluation.situation_fit`, or take the file from the release."
-            raise ConfigurationError(reason, file=file, remedy=remedy) from cause
+        shape = (len(situations) + 1, 2 * encoder.description.dims + 1)
+        weights = weights_in(path.with_suffix(".npy"), shape, trained_by="evaluation.situation_fit")
         return cls(situations, encoder, weights)
 
     @staticmethod
@@ -96,10 +88,11 @@ class SituationReading:
         self, message: str, earlier: Sequence[Message], *, heavy: bool | None = None, settled: bool = False
     ) -> str | None:
         """The likeliest situation if it is likely enough; `heavy`: whether another reading finds that the message plainly weighs,
-        None for no such reading; `settled`: whether it says that a danger is being dealt with."""
+        None for no such reading; `settled`: whether it says that a danger is being dealt with, which is nothing to smile at."""
         likely = self.likelihoods(message, earlier)
         first = int(likely[:-1].argmax())
         name = tuple(self.situations)[first]
-        against = heavy is not None and self.situations[name].mood is (Mood.LIGHT if heavy else Mood.HEAVY)
-        fits = settled or not self.situations[name].after
+        situation = self.situations[name]
+        against = heavy is not None and situation.mood is (Mood.LIGHT if heavy else Mood.HEAVY)
+        fits = situation.mood is not Mood.LIGHT if settled else not situation.after
         return name if fits and likely[first] >= LIKELY + (AGAINST if against else 0.0) else None

@@ -195,9 +195,9 @@ def _counted(texts: Sequence[LabelledText], language: str) -> tuple[CountedTerms
     rows = np.repeat(np.arange(len(lengths)), lengths)
     stems, stem_of = numbered(stem(word, language) for word in known)
     stemmed = np.fromiter(map(hash, stems), dtype=np.int64, count=len(stems))
-    many = np.fromiter((len(pieces(word)) for word in known), dtype=np.int64, count=len(known))
-    spelt = np.fromiter((hash(one) for word in known for one in pieces(word)), dtype=np.int64, count=many.sum())
-    parts, part_of = np.unique(spelt, return_inverse=True)
+    cut: list[int] = []
+    parts, part_of = np.unique(np.fromiter(_cut(known, cut), dtype=np.int64), return_inverse=True)
+    many = np.array(cut, dtype=np.int64)
     by_words = CountedTerms.of(stemmed, stem_of[said], rows, len(texts), in_pairs=True)
     # Of each word that was said the places of its pieces, which stand side by side.
     ends, taken = np.cumsum(many), many[said]
@@ -211,6 +211,14 @@ def _read(texts: Iterable[LabelledText], lengths: list[int]) -> Iterator[str]:
         said = words(one.text)[:LONGEST]
         lengths.append(len(said))
         yield from said
+
+
+def _cut(known: Iterable[str], lengths: list[int]) -> Iterator[int]:
+    """The hashes of the pieces of words, one word after the other; how many each has is noted."""
+    for word in known:
+        cut = pieces(word)
+        lengths.append(len(cut))
+        yield from map(hash, cut)
 
 
 @dataclass(frozen=True, kw_only=True)

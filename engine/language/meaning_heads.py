@@ -35,16 +35,8 @@ class MeaningHeads:
     def load(cls, path: Path, names: Sequence[str], encoder: TextEncoder, *, trained_by: str) -> MeaningHeads:
         """Read the two files of a path without an ending; raises ConfigurationError naming what is missing or broken."""
         heads = LinearHeads.load(path.with_suffix(".bin"), names, trained_by=trained_by)
-        file = path.with_suffix(".npy")
-        try:
-            meaning = np.load(file)
-            if meaning.shape != (len(names), 2 * encoder.description.dims):
-                raise ValueError("these are weights for another encoder")
-        except (OSError, ValueError) as cause:
-            reason = "The weights cannot be read, or are not of this version."
-            remedy = f"Run `python -m {trained_by}`, or take the file from the release."
-            raise ConfigurationError(reason, file=file, remedy=remedy) from cause
-        return cls(heads, encoder, meaning)
+        shape = (len(names), 2 * encoder.description.dims)
+        return cls(heads, encoder, weights_in(path.with_suffix(".npy"), shape, trained_by=trained_by))
 
     def sums(self, message: str, before: Sequence[str] = ()) -> dict[str, float]:
         """The sum of each head; `before`: what the person said just before."""
@@ -84,6 +76,19 @@ class MeaningReading:
     def load(cls, path: Path, encoder: TextEncoder) -> Self:
         """Read its weights; raises ConfigurationError naming what is missing or broken."""
         return cls(MeaningHeads.load(path, cls.names, encoder, trained_by=cls.trained_by))
+
+
+def weights_in(file: Path, shape: tuple[int, int], *, trained_by: str) -> Floats:
+    """Weights of one shape; raises ConfigurationError naming the file where it is missing, broken or for another encoder."""
+    try:
+        weights: Floats = np.load(file)
+        if weights.shape != shape:
+            raise ValueError("these are weights for another encoder")
+    except (OSError, ValueError) as cause:
+        reason = "The weights cannot be read, or are not of this version."
+        remedy = f"Run `python -m {trained_by}`, or take the file from the release."
+        raise ConfigurationError(reason, file=file, remedy=remedy) from cause
+    return weights
 
 
 def meanings(encoder: TextEncoder, message: str, before: Sequence[str] = ()) -> Floats:
