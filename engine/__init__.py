@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from engine.agent.passages import PassageRanking
     from engine.agent.protocol import Agent, AgentTask
     from engine.agent.service import SERVICE, Service, ServiceAnswers
-    from engine.agent.situation import LIKELY, Mood, Situation, SituationReading
+    from engine.agent.situation import Mood, Situation, SituationReading
     from engine.agent.smalltalk import topic_list
     from engine.exceptions import (
         CafiError,
@@ -259,7 +259,6 @@ __all__ = [
     "JUDGE_GIVEN",
     "KIND_HEADS",
     "LANGUAGES_OF_A_FEW",
-    "LIKELY",
     "MEDIA_LIST",
     "MESSAGE_KINDS",
     "NEED_GIVEN",

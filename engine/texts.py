@@ -138,7 +138,6 @@ class GuideTexts(Strict):
 
     unsure: str
     unsure_about: str
-    meant: str
     declined: str
     elsewhere: str
     remark_offer: str

@@ -13,13 +13,12 @@ and onnx, which the project itself does not; `config/encoder/README.md` is the r
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
 import math
 import random
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -95,7 +94,7 @@ UNKNOWN = (math.nan,) * len(KIND_HEADS)
 OF_NONE = tuple(0.0 if name in {"social", "service"} else math.nan for name in KIND_HEADS)
 """What is known of a line of a section: it is neither of the service nor a greeting."""
 RETOLD = 0.12
-NATURAL, OF_SERVICE, OFF_TOPIC, TOLD = 0.35, 0.13, 0.1, 0.2
+NATURAL, OF_SERVICE, OFF_TOPIC, TOLD = 0.35, 0.13, 0.1, 0.25
 """The shares of natural messages, of questions about the service, of other subjects and of what people tell; the rest are
 lines of sections."""
 
@@ -219,6 +218,7 @@ class Curriculum:
             labels = tuple(number[name] for name in situation_fit.names(row))
             if labels:
                 self.told.append(Belonging(row.text, row.earlier[-1:], labels))
+        self.told += [Belonging(row["text"], (), (number[row["situation"]],)) for row in situation_fit.written()]
         self.labels += len(number)
 
 
@@ -312,11 +312,12 @@ def changed(text: str, around: Sequence[Taught], dice: random.Random) -> str:
 
 
 class Lessons:
-    """One step after the other."""
+    """One step after the other; `teacher`: the rows of the elder model for some texts."""
 
-    def __init__(self, material: Curriculum, cutter: PieceCutter, student: Student, teacher_rows: Floats) -> None:
-        self.material, self.cutter, self.student = material, cutter, student
-        self.teacher_rows = functional.normalize(torch.tensor(teacher_rows), dim=1)
+    def __init__(
+        self, material: Curriculum, cutter: PieceCutter, student: Student, teacher: Callable[[Sequence[str]], Floats]
+    ) -> None:
+        self.material, self.cutter, self.student, self.teacher = material, cutter, student, teacher
         self.dice = random.Random(1)
         # Left behind when all is learnt: what it draws into the meaning is read there by `evaluation.resolution_fit`.
         self.settled = nn.Linear(student.place.shape[1], 1)
@@ -375,7 +376,7 @@ class Lessons:
         same = [
             at for at, (one, text) in enumerate(zip(some, told, strict=True)) if not one.before and text == one.text
         ]
-        rows = self.teacher_rows[[chosen[at] for at in same]]
+        rows = functional.normalize(torch.tensor(self.teacher([told[at] for at in same])), dim=1)
         likeness = (functional.normalize(messages[same], dim=1) * rows).sum(dim=1)
         return {
             "danger": (each * weights * torch.tensor([1.0, 0.3, 0.3])).sum() / weights.sum(),
@@ -514,16 +515,14 @@ def main() -> None:
     print(len(material.taught), len(material.held), len(material.lines), len(material.natural), len(teacher.pieces))
     model = pieces_model(teacher)
     cutter = PieceCutter(model)
-    digest = hashlib.sha256("\n".join(one.text for one in material.taught).encode()).hexdigest()[:16]
-    rows_file = given.state.with_name(f"teacher_{digest}.npy")
-    if not rows_file.exists():
-        elder = Student(whole, range(whole.layers), DIMS, ENCODER_HEADS, 1).eval()
-        np.save(rows_file, pooled_rows(elder, [full.cut(one.text) for one in material.taught]))
+    elder = Student(whole, range(whole.layers), DIMS, ENCODER_HEADS, 1).eval()
     student = Student(teacher, LAYERS, DIMS, ENCODER_HEADS, material.labels)
     if given.begin is not None:
         state = state_of(given.begin) if given.begin.suffix == ".onnx" else torch.load(given.begin)
         student.load_state_dict(begun(state, student), strict=False)
-    Lessons(material, cutter, student, np.load(rows_file)).run(given.steps)
+    Lessons(material, cutter, student, lambda texts: pooled_rows(elder, [full.cut(one) for one in texts])).run(
+        given.steps
+    )
     if given.average is not None:
         student.load_state_dict(averaged(begun(torch.load(given.average), student), student, given.share), strict=False)
     torch.save(student.state_dict(), given.state)

@@ -292,7 +292,7 @@ def unread(search: SectionSearch, fold: int) -> SectionSearch:
         for text in one.messages
     }
     kept = {
-        key: replace(one, lines=tuple(line for line in one.lines if line not in gone))
+        key: replace(one, typed="\n".join(line for line in one.lines if line not in gone).encode())
         for key, one in search.questions.sections.items()
     }
     return replace(search, questions=replace(search.questions, sections=kept))

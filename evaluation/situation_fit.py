@@ -1,14 +1,16 @@
-"""Learn what people tell who ask nothing, and write `config/situations.npy`.
+"""Learn what people tell who ask nothing: writes `config/situations.npy` and `config/situations.fits.npy`.
 
-    python -m evaluation.situation_fit            # measures with authors left out, writes, then measures those kept back
-    python -m evaluation.situation_fit --measure  # only the authors who are kept back, with the weights that are there
+    python -m evaluation.situation_fit            # learns, writes, then measures authors who are kept back
+    python -m evaluation.situation_fit --measure  # only that, with the weights that are there
 
 Each row is a remark of a natural conversation, and the situation in whose words a reader would have answered it, or that it is
-none (also where it asks, or tells of danger). Two situations may fit as well.
+none (also where it asks, or tells of danger); two situations may fit as well. Others were written for a situation. For which
+others a sentence would do, readers said (`fits`).
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any
@@ -17,44 +19,64 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import log_softmax, softmax
 
-from engine import LIKELY, Message, Role, Situation, SituationReading, TextEncoder, meanings
-from evaluation.meaning_lessons import author, prepared
+from engine import Message, Role, Situation, SituationReading, TextEncoder, meanings
+from evaluation.meaning_lessons import prepared, rows_in
 from evaluation.natural_messages import ReadMessage, read_messages
 from evaluation.urgency_training import ROOT
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 Places = Sequence[tuple[int, ...]]
+Remark = tuple[str, tuple[Message, ...], tuple[str, ...]]
+"""What somebody told, the message before it, and the situations that readers gave it, none where none fits."""
 
 DATA = ROOT / "evaluation" / "data" / "situations"
 PLACE = ROOT / "config" / "situations"
 PENALTY = 3e-5
-FOLDS = 6
 
 
 def main() -> None:
-    """Measure, write; or only measure."""
+    """Write, and measure; or only measure."""
     reading = SituationReading.load(PLACE, prepared(__doc__, train))
-    told([(reading.of(row.text, before(row)), names(row)) for row in rows("kept_back.jsonl")], "kept back")
+    told(reading, [(row.text, before(row), names(row)) for row in rows("kept_back.jsonl")], "natural")
+    told(reading, [(row["text"], (), (row["situation"],)) for row in rows_in(DATA / "written_kept_back")], "written")
     rated(reading)
 
 
+def told(reading: SituationReading, remarks: Sequence[Remark], what: str) -> None:
+    """How many remarks of authors kept back get a sentence, and what the readers of sentences say of it."""
+    at = {name: number for number, name in enumerate((*known(), ""))}
+    rows_of = {name: number for number, name in enumerate(reading.situations)}
+    found: Counter[int] = Counter()
+    for text, earlier, fitting in remarks:
+        if (named := reading.of(text, earlier)) is not None:
+            said = max(float(reading.fits[rows_of[named], at[one]]) for one in fitting or ("",))
+            found[(said > 0) - (said < 0)] += 1
+    counts = f"one that fits {found[1]}, that does no harm {found[0]}, that is odd {found[-1]}"
+    print(f"{what}: {found.total()} of {len(remarks)} get a sentence of their own, {counts}")
+
+
 def rated(reading: SituationReading) -> None:
-    """What two readers said of the sentence of the likeliest situation, where it is named now: 2 fits, 1 harmless, 0 odd."""
-    for what, named in (("named", True), ("not named", False)):
+    """What two readers said of a situation's sentence and of one that fits whatever was told: 2 fits, 1 harmless, 0 odd."""
+    for what, named in (("said", True), ("not said", False)):
         some = [
             row.said
-            for row in rows("rated.jsonl")
+            for row in rows("rated*.jsonl")
             if (reading.of(row.text, before(row)) == row.said["situation"]) is named
         ]
         for whose, ratings in (("its sentence", "ratings"), ("“Thank you for telling me”", "plain")):
-            means = [sum(one[ratings]) / len(one[ratings]) for one in some]
+            means = [sum(one[ratings]) / len(one[ratings]) for one in some if one.get(ratings)]
             fits, odd = sum(one >= 1.5 for one in means), sum(one < 1 for one in means)
-            print(f"rated, {what}: of {len(some)}, {whose} fits {fits} and is odd for {odd}")
+            print(f"rated, {what}: of {len(means)}, {whose} fits {fits} and is odd for {odd}")
 
 
 def rows(*patterns: str) -> Iterator[ReadMessage]:
     """Remarks that readers sorted."""
     yield from read_messages(*patterns, folder=DATA)
+
+
+def written() -> list[dict[str, str]]:
+    """What authors wrote for each situation."""
+    return rows_in(DATA / "written")
 
 
 def names(row: ReadMessage) -> tuple[str, ...]:
@@ -65,22 +87,13 @@ def names(row: ReadMessage) -> tuple[str, ...]:
 
 @cache
 def known() -> dict[str, Situation]:
-    """The situations by name."""
-    return SituationReading.described(PLACE)
+    """The situations that remarks are sorted by, in the order of the weights."""
+    return {name: one for name, one in SituationReading.described(PLACE).items() if not one.wide}
 
 
 def before(row: ReadMessage) -> tuple[Message, ...]:
     """The message before a remark."""
     return tuple(Message(role=Role.USER, content=one) for one in row.earlier[-1:])
-
-
-def told(found: Sequence[tuple[str | None, tuple[str, ...]]], what: str) -> None:
-    """How many remarks are given a situation, and how many of these one that fits."""
-    named = [(one, fits) for one, fits in found if one is not None]
-    print(
-        f"{what}: of {len(found)} remarks, {sum(bool(fits) for _, fits in found)} of a situation, {len(named)} are given one, "
-        f"{sum(one in fits for one, fits in named)} one that fits, {sum(not fits for _, fits in named)} where none does"
-    )
 
 
 def learnt(meant: Floats, places: Places, count: int) -> Floats:
@@ -104,24 +117,35 @@ def learnt(meant: Floats, places: Places, count: int) -> Floats:
     return np.asarray(found.x.reshape(count, -1))
 
 
+def fitting() -> Floats:
+    """For each situation with sentences and each that remarks are sorted by, and for none of these: 1 where the sentences fit, 0
+    where they do no harm, -1 where they are odd; the mean of all readers."""
+    at = {name: number for number, name in enumerate((*known(), "none"))}
+    everything = SituationReading.described(PLACE)
+    said: dict[str, list[Floats]] = {name: [] for name in everything}
+    for row in rows_in(DATA / "fits"):
+        values = np.full(len(at), -1.0)
+        values[[at[name] for name in row["harmless"]]] = 0.0
+        values[[at[name] for name in row["fits"]]] = 1.0
+        said[row["sentence"]].append(values)
+    found = np.array([np.mean(some, axis=0) for some in said.values()])
+    for number, (name, one) in enumerate(everything.items()):
+        if not one.wide:
+            found[number, at[name]] = 1.0
+    return found
+
+
 def train(encoder: TextEncoder) -> None:
-    """Learn from the authors in view, measure with some of them left out in turn, and write."""
+    """Learn from the authors in view, and write."""
     number = {name: at for at, name in enumerate(known())}
-    read = list(rows("natural.jsonl"))
+    remarks: list[Remark] = [(row.text, before(row), names(row)) for row in rows("natural.jsonl")]
+    remarks += [(row["text"], (), (row["situation"],)) for row in written()]
     meant = np.array(
-        [meanings(encoder, row.text, [one.content for one in before(row)]) for row in read], dtype=np.float64
+        [meanings(encoder, text, [one.content for one in earlier]) for text, earlier, _ in remarks], dtype=np.float64
     )
-    places = [tuple(number[name] for name in names(row)) or (len(number),) for row in read]
-    folds = np.array([int(author(row.conversation.id)) % FOLDS for row in read])
-    found: list[tuple[str | None, tuple[str, ...]]] = []
-    for fold in range(FOLDS):
-        taught, left = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
-        weights = learnt(meant[taught], [places[at] for at in taught], len(number) + 1)
-        likely = softmax(np.hstack([meant[left], np.ones((len(left), 1))]) @ weights.T, axis=1)[:, :-1]
-        for at, row in zip(left.tolist(), likely, strict=True):
-            found.append((list(number)[row.argmax()] if row.max() >= LIKELY else None, names(read[at])))
-    told(found, "left out")
+    places = [tuple(number[name] for name in some) or (len(number),) for _, _, some in remarks]
     np.save(PLACE.with_suffix(".npy"), learnt(meant, places, len(number) + 1).astype(np.float32))
+    np.save(PLACE.with_suffix(".fits.npy"), fitting().astype(np.float16))
 
 
 if __name__ == "__main__":

@@ -131,7 +131,7 @@ def findings_of(running: Application, config: Path | None = None) -> list[Findin
     file = _file(config)
     found = [*_crisis(running), *_assistants(running), *_files(running), *_private(running), *_spending(running, file)]
     if not any(one.level == "error" for one in found):
-        found += [*_tried(lambda: running.chat_model), *_unscoped(running)]
+        found += [*_tried(lambda: running.chat_model), *_unscoped(running), *_untold(running)]
         # How the parts fit: handoffs, and every template, even where only built-in agents are to run.
         rehearsal = Application(settings=running.settings, model=UnreachableModel())
         found += _tried(lambda: dict(rehearsal.engine.assistants))
@@ -243,6 +243,18 @@ def _unscoped(running: Application) -> Iterator[Finding]:
         file = running.settings.config_folder / "elsewhere" / f"{language}.txt"
         problem = f"There are no lines about other subjects in {language!r}: a question about anything may be answered."
         yield _lacking(file, problem, "Write some, one a line.")
+
+
+def _untold(running: Application) -> Iterator[Finding]:
+    """Languages of the guide that lack sentences for what people tell."""
+    for language, texts in sorted(running.guide_texts.items()):
+        if lacking := [one for one in running.situations.situations if one not in texts.remarks.told]:
+            problem = f"No sentences in {language!r} for what people tell: {', '.join(lacking[:3])}"
+            problem += f" and {len(lacking) - 3} more." if len(lacking) > 3 else "."
+            file = running.settings.config_folder / "guide" / f"{language}.yaml"
+            yield _lacking(
+                file, problem, "Write them below `remarks`, `told`; until then one for whatever was told is said."
+            )
 
 
 def _corrections(path: Path, bases: Mapping[str, KnowledgeBase]) -> Iterator[Finding]:

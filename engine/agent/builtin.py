@@ -114,12 +114,9 @@ class QuotingAgent:
         if task.language == self.knowledge.language:
             parts = _parts(task)
             drafted = self._several(task, parts) if len(parts) > 1 else None
-            # Where somebody is asked whether there is danger, or may ask about the service, one question is enough.
-            hit = understood.likely if task.urgency is UrgencyLevel.NONE and not own else understood.sure
+            hit = understood.sure
             if drafted is None and hit is not None and hit.readable:
                 drafted = self._section(task, hit, understood.hits[1:])
-                if drafted is not None and understood.sure is None:
-                    drafted = self._with_doubt(drafted, task.language)
             if drafted is not None:
                 return drafted
         return self._offer(task, understood, own[:OF_SERVICE])
@@ -193,11 +190,6 @@ class QuotingAgent:
             return Draft(reply=self._ask_first(opening.passage.ask), fixed=True)
         drafted = self._quote(task, self._from(opening))
         return replace(drafted, offers=self.guide.offers(others, task.language, most=FURTHER))
-
-    def _with_doubt(self, drafted: Draft, language: str) -> Draft:
-        """A quotation below the question whether it is meant; a question of its author's goes first as it is."""
-        meant = self.guide.said(language).meant
-        return drafted if drafted.fixed else replace(drafted, reply=f"{meant}\n\n{drafted.reply}")
 
     def _opening(self, task: AgentTask, hit: SectionHit, message: str) -> Quotation | None:
         """Where to begin in a section: its first passage that was not shown, or one that answers much more of the message."""

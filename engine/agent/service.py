@@ -92,19 +92,19 @@ PARTS = 6
 """So many sentences of a message are read one by one."""
 _LENGTH = 4000  # characters of a message in which explicit words are looked for
 WEIGHTS: Mapping[str, float] = {
-    "base": -12.15,
-    "best": 5.7,
-    "lead": 0.75,
-    "ahead": 6.15,
-    "kind": 0.14,
-    "nearest": 5.4,
-    "nearest_ahead": 3.45,
-    "pieces": 3.21,
-    "kin": 11.92,
-    "meant": -0.42,
-    "kin_ahead": -3.1,
-    "meant_ahead": 2.24,
-    "short": -0.34,
+    "base": -12.11,
+    "best": 6.14,
+    "lead": 0.54,
+    "ahead": 7.1,
+    "kind": 0.17,
+    "nearest": 3.52,
+    "nearest_ahead": 3.32,
+    "pieces": 3.8,
+    "kin": 8.76,
+    "meant": 2.3,
+    "kin_ahead": -1.24,
+    "meant_ahead": 2.22,
+    "short": -0.32,
 }
 
 

@@ -1,7 +1,8 @@
-"""What somebody tells who asks nothing: which situation a kind sentence would take up first.
+"""What somebody tells who asks nothing: which situation's sentence would answer it best.
 
-Learnt from natural remarks that readers gave to a situation (`python -m evaluation.situation_fit`), and named only where it is
-likely enough: a sentence that fits whatever was told is better than one for something else.
+How likely each situation is was learnt from natural remarks that readers sorted and from what authors wrote for each (`python -m
+evaluation.situation_fit`); where a sentence would do for others, too, readers said. What is unsure is answered by a sentence that
+fits all that it may be, and by one that fits whatever was told where there is none.
 """
 
 from __future__ import annotations
@@ -33,44 +34,53 @@ class Mood(StrEnum):
 
 
 class Situation(Strict):
-    """What somebody may tell. `about`: what belongs to it and what does not, for whoever sorts remarks; `after`: it is named only
-    after a danger that is being dealt with, as its sentences would talk past one that is not."""
+    """What somebody may tell, or, `wide`, sentences that fit several such things and that nobody sorts a remark by.
+
+    `about`: what belongs to it and what does not, for whoever sorts remarks; `after`: it is named only after a danger that is
+    being dealt with, as its sentences would talk past one that is not.
+    """
 
     mood: Mood
-    about: str
+    about: str = ""
     after: bool = False
+    wide: bool = False
 
 
 class Situations(RootModel[dict[str, Situation]]):
     """All of them by name, in the order of the weights: `config/situations.yaml`."""
 
 
-LIKELY = 0.3
-"""From this likelihood on a situation is named. Of 300 natural remarks that two readers rated one is for 107: its sentence fits
-80 of these and is odd for 13; "Thank you for telling me" fitted 1 and was odd for 5 (`python -m evaluation.situation_fit
---measure`). From 0.24 on one would be named for half as many again, and its sentence be odd for one in seven."""
-AGAINST = 0.2
-"""So much likelier it must be where another reading of how a message weighs speaks against its mood."""
+WORTH = -0.3
+"""From this worth on a sentence is said in place of one that fits whatever was told: of natural remarks two readers each found
+seven in ten so answered fittingly and one in twelve oddly (`python -m evaluation.situation_fit --measure`)."""
+LIGHTLY, AGAINST = 0.4, 0.2
+"""So much more it must be worth where its mood is light, as most of what was odd was a smile at what is sad; and where another
+reading of how a message weighs speaks against its mood."""
 
 
 @dataclass(frozen=True)
 class SituationReading:
-    """Weighs a remark against each situation; nothing of it is kept.
+    """Weighs a remark against each situation, and whose sentence would do best; nothing of it is kept.
 
-    `weights`: a row each and a last one for none of them: what each number of the two meanings counts, and a constant.
+    `weights`: a row for each situation that remarks are sorted by and a last one for none of them: what each number of the two
+    meanings counts, and a constant. `fits`: a row for each one that has sentences, a column for each of these rows: from 1, its
+    sentences fit what was told, by 0, they do no harm, to -1, they are odd.
     """
 
     situations: Mapping[str, Situation]
     encoder: TextEncoder
     weights: NDArray[np.float32] = field(repr=False)
+    fits: NDArray[np.float32] = field(repr=False)
 
     @classmethod
     def load(cls, path: Path, encoder: TextEncoder) -> Self:
-        """Read the two files of a path without an ending; raises ConfigurationError naming what is missing or broken."""
+        """Read the three files of a path without an ending; raises ConfigurationError naming what is missing or broken."""
         situations = cls.described(path)
-        shape = (len(situations) + 1, 2 * encoder.description.dims + 1)
-        weights = weights_in(path.with_suffix(".npy"), shape, trained_by="evaluation.situation_fit")
-        return cls(situations, encoder, weights)
+        learnt = sum(not one.wide for one in situations.values()) + 1
+        by = "evaluation.situation_fit"
+        weights = weights_in(path.with_suffix(".npy"), (learnt, 2 * encoder.description.dims + 1), trained_by=by)
+        fits = weights_in(path.with_suffix(".fits.npy"), (len(situations), learnt), trained_by=by)
+        return cls(situations, encoder, weights, fits.astype(np.float32))
 
     @staticmethod
     def described(path: Path) -> dict[str, Situation]:
@@ -84,15 +94,23 @@ class SituationReading:
         shares = np.exp(sums - sums.max())
         return np.asarray(shares / shares.sum(), dtype=np.float32)
 
+    def worth(self, message: str, earlier: Sequence[Message]) -> NDArray[np.float32]:
+        """What the sentences of each situation can be expected to do, from -1, odd, to 1, fitting."""
+        return np.asarray(self.fits @ self.likelihoods(message, earlier), dtype=np.float32)
+
     def of(
         self, message: str, earlier: Sequence[Message], *, heavy: bool | None = None, settled: bool = False
     ) -> str | None:
-        """The likeliest situation if it is likely enough; `heavy`: whether another reading finds that the message plainly weighs,
-        None for no such reading; `settled`: whether it says that a danger is being dealt with, which is nothing to smile at."""
-        likely = self.likelihoods(message, earlier)
-        first = int(likely[:-1].argmax())
-        name = tuple(self.situations)[first]
-        situation = self.situations[name]
-        against = heavy is not None and situation.mood is (Mood.LIGHT if heavy else Mood.HEAVY)
-        fits = situation.mood is not Mood.LIGHT if settled else not situation.after
-        return name if fits and likely[first] >= LIKELY + (AGAINST if against else 0.0) else None
+        """The situation whose sentences are worth most, if that is enough; `heavy`: whether another reading finds that the
+        message plainly weighs, None for no such reading; `settled`: whether it says that a danger is being dealt with, which is
+        nothing to smile at."""
+        worth = self.worth(message, earlier)
+        for at, one in enumerate(self.situations.values()):
+            if one.mood is Mood.LIGHT if settled else one.after:
+                worth[at] = -1
+            elif one.mood is Mood.LIGHT:
+                worth[at] -= LIGHTLY + (AGAINST if heavy else 0.0)
+            elif one.mood is Mood.HEAVY and heavy is False:
+                worth[at] -= AGAINST
+        best = int(worth.argmax())
+        return tuple(self.situations)[best] if worth[best] >= WORTH else None

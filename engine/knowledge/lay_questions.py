@@ -29,12 +29,17 @@ LONGEST_OFFER = 70
 class SectionQuestions:
     """The question that offers a section, empty where nobody wrote one, and what people would type for it.
 
-    `place`: the line of the section in its file, 1-based.
+    `typed`: its lines in one piece, of which an edition has ten thousand; `place`: the line of the section in its file, 1-based.
     """
 
     offer: str = ""
-    lines: tuple[str, ...] = ()
+    typed: bytes = b""
     place: int = 1
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """What people would type, a line each."""
+        return tuple(self.typed.decode().split("\n")) if self.typed else ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -171,7 +176,7 @@ class _Reading:
         for section, lines in self.lines.items():
             key = (self.source.id, section)
             offer = self.offers.get(section, "")
-            yield key, SectionQuestions(offer=offer, lines=tuple(lines), place=self.places[section])
+            yield key, SectionQuestions(offer=offer, typed="\n".join(lines).encode(), place=self.places[section])
 
     def _say(self, problem: str, line: int, remedy: str | None = None) -> None:
         self.problems.append(KnowledgeBaseError(problem, file=self.path, line=line, remedy=remedy))

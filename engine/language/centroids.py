@@ -57,6 +57,14 @@ def pieces(word: str) -> list[str]:
     return [marked[at : at + PIECE] for at in range(max(1, len(marked) - PIECE + 1))]
 
 
+MANY = 1000
+"""From so many texts on two neighbouring words that stand so only once are left out: most do, and they find nothing more."""
+SMALL = 1 << 16
+"""With fewer single terms a pair of them is a number of four bytes."""
+SHARES = (np.arange(256, dtype=np.float32) / 255) ** 2
+"""What a byte stands for, from 0 to 1: the lower, the finer."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Terms:
     """Terms by number, and how telling each is.
@@ -69,14 +77,20 @@ class Terms:
 
     hashes: Numbers = field(repr=False)
     places: Numbers = field(repr=False)
-    pairs: Numbers = field(repr=False)
+    pairs: NDArray[np.uint32] | Numbers = field(repr=False)
     rarity: Floats = field(repr=False)
 
     @classmethod
     def of(cls, hashes: Numbers, pairs: Numbers, rarity: Floats) -> Terms:
         """Single terms by the hash of each; their numbers are 0 and on in this order."""
         order = np.argsort(hashes)
-        return cls(hashes=hashes[order], places=np.append(order, -1).astype(np.int32), pairs=pairs, rarity=rarity)
+        small = len(hashes) < SMALL
+        return cls(
+            hashes=hashes[order],
+            places=np.append(order, -1).astype(np.int32),
+            pairs=pairs.astype(np.uint32) if small else pairs,
+            rarity=rarity,
+        )
 
     @cached_property
     def strange(self) -> float:
@@ -92,7 +106,7 @@ class Terms:
         """The numbers of the pairs of neighbours that are known, in order; `numbers`: those of single terms."""
         near = (numbers[:-1] >= 0) & (numbers[1:] >= 0)
         asked = (numbers[:-1] * len(self.hashes) + numbers[1:])[near]
-        at = places_in(self.pairs, asked)
+        at = places_in(self.pairs, asked.astype(self.pairs.dtype))
         return np.asarray(len(self.hashes) + at[at >= 0])
 
 
@@ -114,8 +128,12 @@ class CountedTerms:
         pairs = np.zeros(0, dtype=np.int64)
         if in_pairs:
             near = rows[1:] == rows[:-1]
-            pairs, paired = np.unique(columns[:-1][near] * known + columns[1:][near], return_inverse=True)
-            columns, rows = np.concatenate((columns, known + paired)), np.concatenate((rows, rows[1:][near]))
+            both = columns[:-1][near] * known + columns[1:][near]
+            pairs, paired, often = np.unique(both, return_inverse=True, return_counts=True)
+            again = often > 1 if count >= MANY else often > 0
+            kept = again[paired]
+            pairs, paired = pairs[again], (np.cumsum(again) - 1)[paired[kept]]
+            columns, rows = np.concatenate((columns, known + paired)), np.concatenate((rows, rows[1:][near][kept]))
         found, counts = np.unique(columns * count + rows, return_counts=True)
         column, row = np.divmod(found, max(1, count))
         rarity = np.log((1 + count) / (1 + np.bincount(column, minlength=max(1, known + len(pairs))))) + 1
@@ -129,14 +147,14 @@ class CountedTerms:
 class TermCentroids:
     """One centroid a label over terms.
 
-    `starts`: where each term's labels begin in `labels` and `values`, the last one their end.
+    `starts`: where each term's labels begin in `labels` and `values`, the last one their end; a value stands for one of `SHARES`.
     """
 
     size: int
     terms: Terms
     starts: Numbers = field(repr=False)
     labels: Numbers = field(repr=False)
-    values: NDArray[np.float16] = field(repr=False)
+    values: NDArray[np.uint8] = field(repr=False)
 
     @classmethod
     def build(cls, counted: CountedTerms, owners: Numbers, weights: Floats, size: int) -> TermCentroids:
@@ -154,7 +172,9 @@ class TermCentroids:
             terms=counted.terms,
             starts=np.searchsorted(column, np.arange(len(counted.terms.rarity) + 1)).astype(np.int32),
             labels=label.astype(np.int16 if size < 1 << 15 else np.int32),
-            values=(sums / np.maximum(lengths[label], 1e-9)).astype(np.float16),  # half the room, and as good
+            values=np.rint(np.sqrt(sums / np.maximum(lengths[label], 1e-9)) * 255).astype(
+                np.uint8
+            ),  # as good as floats
         )
 
     def likeness(self, said: Sequence[str], strange: float) -> Floats:
@@ -170,7 +190,7 @@ class TermCentroids:
             weight = (1 + log(count)) * float(terms.rarity[place])
             norm += weight * weight
             start, end = self.starts[place], self.starts[place + 1]
-            found[self.labels[start:end]] += weight * self.values[start:end].astype(np.float32)
+            found[self.labels[start:end]] += weight * SHARES[self.values[start:end]]
         return np.asarray(found / max(norm, 1e-9) ** 0.5, dtype=np.float32)
 
     def covered(self, said: Iterable[str]) -> Floats:
@@ -265,7 +285,7 @@ class Centroids:
             kin=of_length_one(kin),
             meant=meant,
             texts=TermCentroids.build(by_words, each, alike, len(texts)),
-            text_labels=owners,
+            text_labels=owners.astype(np.int32),
         )
 
     def likeness(self, text: str) -> Floats:

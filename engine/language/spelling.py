@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
+import numpy as np
 from rapidfuzz import process
 from rapidfuzz.distance import OSA
 
 from engine.language.ordinary import ordinary_words
 from engine.language.text import STOP_WORDS
+from engine.language.vectors import Numbers, places_in
 
 SHORTEST, LONGEST = 4, 24
 """Letters of a word that is corrected: too many shorter ones are one letter apart."""
@@ -25,27 +26,23 @@ MOST = 16
 
 @dataclass(frozen=True)
 class Spelling:
-    """Corrects words. `typed`: how often each stands in what is known; `least`: how often in what is spelt so.
+    """Corrects words; nothing of a text is kept.
 
-    Nothing of a text is kept.
+    `known`: the hashes of what was typed, ascending; `spelt`: by length, what is spelt so and how often it was typed.
     """
 
-    typed: Mapping[str, int]
-    least: int = SAID
+    known: Numbers
+    spelt: Mapping[int, Mapping[str, int]]
 
     @classmethod
     def of(cls, texts: Iterable[Iterable[str]], least: int = SAID) -> Spelling:
-        """Learnt from texts as words."""
-        return cls(Counter(word for text in texts for word in text), least)
-
-    @cached_property
-    def _right(self) -> dict[int, list[str]]:
-        """What may be meant, by length."""
-        found: dict[int, list[str]] = {}
-        for word, times in self.typed.items():
-            if times >= self.least and len(word) >= SHORTEST and word.isalpha():
-                found.setdefault(len(word), []).append(word)
-        return found
+        """Learnt from texts as words; what was typed at least so often is spelt so."""
+        typed = Counter(word for text in texts for word in text)
+        spelt: dict[int, dict[str, int]] = {}
+        for word, times in typed.items():
+            if times >= least and len(word) >= SHORTEST and word.isalpha():
+                spelt.setdefault(len(word), {})[word] = times
+        return cls(np.sort(np.fromiter(map(hash, typed), dtype=np.int64, count=len(typed))), spelt)
 
     def corrected(self, said: Sequence[str]) -> list[str]:
         """The words with what was meant in place of the first unknown ones."""
@@ -54,11 +51,16 @@ class Spelling:
         return [meant.get(word, word) for word in said]
 
     def _is_odd(self, word: str) -> bool:
-        known = word in self.typed or word in STOP_WORDS or word in ordinary_words()
-        return not known and SHORTEST <= len(word) <= LONGEST and word.isalpha()
+        if not (SHORTEST <= len(word) <= LONGEST and word.isalpha()) or word in STOP_WORDS or word in ordinary_words():
+            return False
+        return bool(places_in(self.known, np.array([hash(word)]))[0] < 0)
 
     def _meant(self, word: str) -> str:
-        near = (one for size in range(len(word) - 2, len(word) + 3) for one in self._right.get(size, ()))
+        near = {
+            one: times
+            for size in range(len(word) - 2, len(word) + 3)
+            for one, times in self.spelt.get(size, {}).items()
+        }
         scorer = OSA.normalized_similarity
         found = process.extract(word, list(near), scorer=scorer, limit=5, score_cutoff=LIKENESS)
-        return max(found, key=lambda one: (one[1], one[0][0] == word[0], self.typed[one[0]]))[0] if found else word
+        return max(found, key=lambda one: (one[1], one[0][0] == word[0], near[one[0]]))[0] if found else word

@@ -174,9 +174,13 @@ class Engine:
     def _resolved(self, danger: Danger, text: str, urgency: Urgency, earlier: Sequence[Message]) -> bool:
         """Whether a message says that the danger that was told or asked about before it is being dealt with, or was none.
 
-        Where somebody was only asked, what sounds like danger must say so plainly: nobody has told them yet whom to call.
+        Where somebody was only asked, what sounds like danger must say so plainly, and a plain yes ("she did, the box is empty")
+        never does: nobody has told them yet whom to call.
         """
-        if suspected(danger) and danger.kind is not Kind.MEDICAL and self._response(danger, text, earlier).calm:
+        response = self._response(danger, text, earlier)
+        if response.danger:
+            return False
+        if response.calm and suspected(danger) and danger.kind is not Kind.MEDICAL:
             return True
         if self.resolution is None or (danger.told is None and danger.asked is None):
             return False

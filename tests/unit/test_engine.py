@@ -494,7 +494,7 @@ async def test_basis_and_citation_travel_with_the_reply(tmp_path: Path) -> None:
     ("said", "begins"),
     [
         (("my son drinks nothing any more", "since yesterday", "he only stares at the wall"), ("third", "again")),
-        (("my mum took too many of her pills", "how many is too many?", "she is sleeping now"), ("again", "again")),
+        (("my mum took too many of her pills", "she is asleep now", "i cant wake her"), ("third", "again")),
         (("I want to kill myself", "i swallowed the whole box an hour ago", "i feel sleepy"), ("medical", "again")),
     ],
 )
@@ -530,7 +530,7 @@ async def test_what_follows_a_question_about_a_body_gets_no_passage_unless_it_as
     engine = shipped_engine()
     told = await engine.respond(engine.start(), "my daughter took 12 paracetamol last night, she seems fine")
     assert told.help is Help.QUESTION and told.conversation.danger.kind is Kind.MEDICAL
-    for said, answered in (("she is at school", False), ("what is dehydration?", True)):
+    for said, answered in (("she is at school", False), ("what are the signs of an overdose?", True)):
         turn = await engine.respond(told.conversation, said)
         assert turn.help is Help.LINE and "112" in turn.reply.text and bool(turn.reply.citations) is answered
 

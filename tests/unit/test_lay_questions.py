@@ -55,10 +55,11 @@ def test_a_file_gives_each_section_its_button_and_its_lines(tmp_path: Path, sour
     read, problems = read_lay_questions(tmp_path, "de", sources)
     assert problems == []
     assert read.titles == {"causes": "Ursachen"}
-    first = SectionQuestions(offer="Woran liegt es?", lines=("warum ich", "wieso grad ich"), place=2)
-    assert read.of("causes", "about") == first
-    assert read.of("causes", "genes") == SectionQuestions(offer="Ist es erblich?", lines=("und mein kind",), place=7)
+    about, genes = read.of("causes", "about"), read.of("causes", "genes")
+    assert (about.offer, about.lines, about.place) == ("Woran liegt es?", ("warum ich", "wieso grad ich"), 2)
+    assert (genes.offer, genes.lines, genes.place) == ("Ist es erblich?", ("und mein kind",), 7)
     assert read.of("causes", "elsewhere") == SectionQuestions()
+    assert read.of("causes", "elsewhere").lines == ()
 
 
 @pytest.mark.parametrize(
@@ -90,7 +91,9 @@ def test_every_fault_is_listed_and_the_rest_is_read(tmp_path: Path, sources: dic
     asked(tmp_path, "- lost\n## fate\n- of no section\n> Nor this?\n## about\n- why me\nhm\n- why not you\n")
     read, problems = read_lay_questions(tmp_path, "de", sources)
     assert [one.line for one in problems] == [1, 2, 7]
-    assert dict(read.sections) == {("causes", "about"): SectionQuestions(lines=("why me", "why not you"), place=5)}
+    ((section, asked_there),) = read.sections.items()
+    assert section == ("causes", "about")
+    assert (asked_there.offer, asked_there.lines, asked_there.place) == ("", ("why me", "why not you"), 5)
 
 
 def test_a_file_belongs_to_a_source_and_to_a_language(tmp_path: Path, sources: dict[str, Source]) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from engine.agent.kinds import MessageKind
 from engine.agent.service import SERVICE
 from engine.retrieval.questions import split
 from engine.texts import Texts
@@ -108,7 +109,7 @@ async def test_who_has_taken_too_much_is_told_at_once_what_to_do(shipped: Engine
 
 async def test_a_no_is_taken_as_a_no(shipped: Engine) -> None:
     """Nobody who has told of a belief, and then only says no, is given the text on delusions."""
-    told = await shipped.respond(shipped.start(), "my neighbour has a camera and they know my thoughts")
+    told = await shipped.respond(shipped.start(), "the neighbours have put a camera in my wall and read my thoughts")
     turn = await shipped.respond(told.conversation, "no")
     assert turn.reply.citations == () and "All right" in turn.reply.text
 
@@ -126,7 +127,7 @@ async def test_a_question_that_may_tell_of_danger_is_answered_after_the_check_qu
     """Nothing is offered while the check question is open; after a no comes an answer to what was asked, with the contacts."""
     asked = await shipped.respond(
         shipped.start(),
-        "what happens if i take all my pills at once",
+        "what happens if i take the whole lot of my pills tonight",
     )
     assert asked.help is Help.QUESTION and not asked.offers and not asked.reply.citations
     answered = await shipped.answered(asked.conversation, DangerAnswer.NO)
@@ -159,21 +160,19 @@ async def test_what_is_about_another_subject_is_declined_in_each_language(shippe
         assert not turn.reply.citations and all(one.source == SERVICE for one in turn.offers), message
 
 
-async def test_what_is_likely_but_not_sure_is_quoted_below_the_question_whether_it_is_meant(shipped: Engine) -> None:
-    """Quoted at once where it is sure; asked first where it is likely; otherwise nothing but questions to tap."""
+async def test_only_what_is_sure_is_quoted(shipped: Engine) -> None:
+    """Quoted where a section is sure; where it is only likely, nothing but questions to tap."""
     rows = (ROOT / "evaluation" / "data" / "ordinary_questions.jsonl").read_text(encoding="utf-8").splitlines()
-    guide = shipped.assistants["schizophrenia"].guide
-    meant, seen = guide.said("en").meant, set[str]()
+    guide, seen = shipped.assistants["schizophrenia"].guide, set[bool]()
     for question in (json.loads(row)["question"] for row in rows):
         turn = await shipped.respond(shipped.start(), question, language="en")
         understood = guide.understand(question, (), "en")
-        if turn.help is not Help.NONE or not turn.reply.citations or len(split(question)) > 1:
+        if turn.help is not Help.NONE or len(split(question)) > 1 or understood.reading.kind is not MessageKind.ASKS:
             continue
-        asked = turn.reply.text.startswith(meant)
-        assert understood.likely is not None and asked == (understood.sure is None), question
-        assert turn.offers, question
-        seen.add("asked" if asked else "sure")
-    assert seen == {"asked", "sure"}
+        assert not turn.reply.citations or understood.sure is not None, question
+        assert turn.offers or understood.sure is not None, question
+        seen.add(bool(turn.reply.citations))
+    assert seen == {True, False}
 
 
 @pytest.mark.parametrize(

@@ -118,7 +118,7 @@ def test_misspelt_words_are_found(search: SectionSearch) -> None:
 
 def test_lay_questions_of_a_source_are_a_strong_signal(search: SectionSearch) -> None:
     """A question like one in the front matter finds its source although no other field has the words."""
-    assert found(search, "what keeps whispering at night")[0] == "voices"
+    assert found(search, "who keeps whispering at night")[0] == "voices"
 
 
 def test_both_parts_come_first(search: SectionSearch) -> None:

@@ -9,6 +9,7 @@ from datetime import date
 from pathlib import Path
 
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -379,15 +380,24 @@ def test_a_check_lists_what_a_language_lacks() -> None:
     assert [one for language in ("de", "es", "fr", "nb") for one in missing_in(running, language)] == []
 
 
-def test_a_check_names_a_language_in_which_nothing_says_what_other_subjects_are(tmp_path: Path) -> None:
-    """Without such lines a question about anything may be answered from our sources: the check says so and names the file."""
+def test_a_check_names_a_language_that_lacks_lines_about_other_subjects_or_sentences_for_what_is_told(
+    tmp_path: Path,
+) -> None:
+    """Without the former a question about anything may be answered from our sources, without the latter a remark gets a
+    sentence for whatever was told: the check says so and names the file."""
     root = SHIPPED[0].parents[1]
     config = shutil.copytree(root / "config", tmp_path / "config")
     (tmp_path / "knowledge_base").symlink_to(root / "knowledge_base")
     (config / "elsewhere" / "es.txt").unlink()
+    guide = config / "guide" / "fr.yaml"
+    texts = yaml.safe_load(guide.read_text(encoding="utf-8"))
+    del texts["remarks"]["told"]["pet_died"]
+    guide.write_text(yaml.safe_dump(texts, allow_unicode=True), encoding="utf-8")
     running = shipped(CafiSettings(agents="builtin", config_folder=config))
-    told = [one.text for one in findings_of(running) if "other subjects" in one.text]
-    assert len(told) == 1 and "elsewhere/es.txt" in told[0] and "'es'" in told[0]
+    found = [one.text for one in findings_of(running)]
+    away, untold = ([one for one in found if about in one] for about in ("other subjects", "what people tell"))
+    assert len(away) == 1 and "elsewhere/es.txt" in away[0] and "'es'" in away[0]
+    assert len(untold) == 1 and "guide/fr.yaml" in untold[0] and "pet_died" in untold[0]
 
 
 # --- Ease and pictures ------------------------------------------------------------------------------------------------
