@@ -203,7 +203,7 @@ async def _asked(
     asked: dict[str, Interaction] = {}
     for number in range(burst.questions):
         token, person = f"token {number}", people[number % len(people)]
-        asked[token] = person.slash(channel, "ask", question=f"{token}: why am I so tired?")
+        asked[token] = person.slash(channel, "ask", question=f"{token}: why do I sleep so badly?")
 
     await _until(lambda: all(one.acknowledged_at is not None for one in asked.values()), 10, 0.02)
     acknowledging = await spent() - before

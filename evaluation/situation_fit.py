@@ -119,7 +119,7 @@ def learnt(meant: Floats, places: Places, count: int) -> Floats:
 
 def fitting() -> Floats:
     """For each situation with sentences and each that remarks are sorted by, and for none of these: 1 where the sentences fit, 0
-    where they do no harm, -1 where they are odd; the mean of all readers."""
+    where they do no harm, -1 where they are odd; the mean of all readers, and only its own where nobody said anything of one."""
     at = {name: number for number, name in enumerate((*known(), "none"))}
     everything = SituationReading.described(PLACE)
     said: dict[str, list[Floats]] = {name: [] for name in everything}
@@ -128,7 +128,7 @@ def fitting() -> Floats:
         values[[at[name] for name in row["harmless"]]] = 0.0
         values[[at[name] for name in row["fits"]]] = 1.0
         said[row["sentence"]].append(values)
-    found = np.array([np.mean(some, axis=0) for some in said.values()])
+    found = np.array([np.mean(some or [np.full(len(at), -1.0)], axis=0) for some in said.values()])
     for number, (name, one) in enumerate(everything.items()):
         if not one.wide:
             found[number, at[name]] = 1.0

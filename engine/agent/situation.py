@@ -51,8 +51,8 @@ class Situations(RootModel[dict[str, Situation]]):
 
 
 WORTH = -0.3
-"""From this worth on a sentence is said in place of one that fits whatever was told: of natural remarks two readers each found
-seven in ten so answered fittingly and one in twelve oddly (`python -m evaluation.situation_fit --measure`)."""
+"""From this worth on a sentence is said in place of one that fits whatever was told: of 271 natural remarks so answered
+two readers each found 212 answered fittingly and 17 oddly (`python -m evaluation.situation_fit --measure`)."""
 LIGHTLY, AGAINST = 0.4, 0.2
 """So much more it must be worth where its mood is light, as most of what was odd was a smile at what is sad; and where another
 reading of how a message weighs speaks against its mood."""

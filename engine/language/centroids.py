@@ -167,14 +167,13 @@ class TermCentroids:
         sums = np.bincount(np.cumsum(first) - 1, weights=values)
         column, label = column[first], label[first]
         lengths = np.sqrt(np.bincount(label, weights=sums**2, minlength=size))
+        shares = sums / np.maximum(lengths[label], 1e-9)
         return cls(
             size=size,
             terms=counted.terms,
             starts=np.searchsorted(column, np.arange(len(counted.terms.rarity) + 1)).astype(np.int32),
             labels=label.astype(np.int16 if size < 1 << 15 else np.int32),
-            values=np.rint(np.sqrt(sums / np.maximum(lengths[label], 1e-9)) * 255).astype(
-                np.uint8
-            ),  # as good as floats
+            values=np.rint(255 * np.sqrt(shares)).astype(np.uint8),  # a quarter of the room, and as good
         )
 
     def likeness(self, said: Sequence[str], strange: float) -> Floats:
