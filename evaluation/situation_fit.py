@@ -80,8 +80,7 @@ def written() -> list[dict[str, str]]:
 
 
 def names(row: ReadMessage) -> tuple[str, ...]:
-    """The situations that fit a remark, none where none does or where no sentence of ours does: what somebody takes in, answers
-    with or means to do is met by no fixed sentence."""
+    """The situations that fit a remark; none where it asks, tells of danger, or none of ours does."""
     return tuple(name for name in str(row.said["situation"]).split("/") if name in known())
 
 

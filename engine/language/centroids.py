@@ -84,11 +84,10 @@ class Terms:
     def of(cls, hashes: Numbers, pairs: Numbers, rarity: Floats) -> Terms:
         """Single terms by the hash of each; their numbers are 0 and on in this order."""
         order = np.argsort(hashes)
-        small = len(hashes) < SMALL
         return cls(
             hashes=hashes[order],
             places=np.append(order, -1).astype(np.int32),
-            pairs=pairs.astype(np.uint32) if small else pairs,
+            pairs=pairs.astype(np.uint32) if len(hashes) < SMALL else pairs,
             rarity=rarity,
         )
 
@@ -130,7 +129,7 @@ class CountedTerms:
             near = rows[1:] == rows[:-1]
             both = columns[:-1][near] * known + columns[1:][near]
             pairs, paired, often = np.unique(both, return_inverse=True, return_counts=True)
-            again = often > 1 if count >= MANY else often > 0
+            again = often > (1 if count >= MANY else 0)
             kept = again[paired]
             pairs, paired = pairs[again], (np.cumsum(again) - 1)[paired[kept]]
             columns, rows = np.concatenate((columns, known + paired)), np.concatenate((rows, rows[1:][near][kept]))

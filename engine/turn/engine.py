@@ -174,11 +174,11 @@ class Engine:
     def _resolved(self, danger: Danger, text: str, urgency: Urgency, earlier: Sequence[Message]) -> bool:
         """Whether a message says that the danger that was told or asked about before it is being dealt with, or was none.
 
-        Where somebody was only asked, what sounds like danger must say so plainly, and a plain yes ("she did, the box is empty")
-        never does: nobody has told them yet whom to call.
+        Where somebody was only asked, what sounds like danger must say so plainly, and a plain yes just after it ("she did,
+        the box is empty") never does: nobody has told them yet whom to call.
         """
         response = self._response(danger, text, earlier)
-        if response.danger:
+        if response.danger and danger.asked == 0:
             return False
         if response.calm and suspected(danger) and danger.kind is not Kind.MEDICAL:
             return True

@@ -525,6 +525,16 @@ async def test_who_was_only_asked_and_tells_more_is_told_whom_to_call() -> None:
     assert asked.help is Help.QUESTION and turn.help is Help.REFERRAL
 
 
+async def test_help_that_comes_later_is_heard_as_help() -> None:
+    """What would be a yes just after the check question ("she took them") is word of help two turns later, with the contacts."""
+    engine = shipped_engine()
+    conversation, turn = engine.start(), None
+    for said in ("i cant do this any more", "i have the tablets here", "my sister is here now, she took them"):
+        turn = await engine.respond(conversation, said)
+        conversation = turn.conversation
+    assert turn is not None and turn.help is Help.LINE and "112" in turn.reply.text
+
+
 async def test_what_follows_a_question_about_a_body_gets_no_passage_unless_it_asks() -> None:
     """ "She is at school", after tablets, is no wish to read of schools; a question is answered, and both have the contacts."""
     engine = shipped_engine()
