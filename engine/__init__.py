@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from engine.agent.passages import PassageRanking
     from engine.agent.protocol import Agent, AgentTask
     from engine.agent.service import SERVICE, Service, ServiceAnswers
+    from engine.agent.situation import HIDDEN as SITUATIONS_HIDDEN
     from engine.agent.situation import Mood, Situation, SituationReading
     from engine.agent.smalltalk import topic_list
     from engine.exceptions import (
@@ -112,7 +113,7 @@ if TYPE_CHECKING:
     from engine.language.encoder import WINDOW as ENCODER_WINDOW
     from engine.language.human_claims import HumanClaims
     from engine.language.letters import legible, undisguised_words
-    from engine.language.meaning_heads import MeaningHeads, meanings
+    from engine.language.meaning_heads import MeaningHeads, meanings, wholes
     from engine.language.message_language import OURS as LANGUAGES_OF_A_FEW
     from engine.language.message_language import LanguageDetector
     from engine.language.message_language import identifier as language_identifier
@@ -270,6 +271,7 @@ __all__ = [
     "SECTION_READINGS",
     "SECTION_WEIGHTS",
     "SERVICE",
+    "SITUATIONS_HIDDEN",
     "SOURCE_FIDELITY",
     "STOP_WORDS",
     "TONE",
@@ -524,6 +526,7 @@ __all__ = [
     "translation_hashes",
     "try_endpoint",
     "undisguised_words",
+    "wholes",
     "wilson",
     "without_anchors",
     "without_brackets",

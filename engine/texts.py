@@ -121,11 +121,13 @@ Sentences = Annotated[tuple[str, ...], Field(min_length=1)]
 
 class Remarks(Strict):
     """Kind sentences to somebody who tells something: `told`, by the situation (`config/situations.yaml`) where one is
-    likely enough; `heavy` where it plainly weighs on them, `plain` whatever was told."""
+    likely enough; `heavy` where it plainly weighs on them, `plain` whatever was told; `asked`: open questions back, by name, of
+    which each situation has one or none."""
 
     heavy: Sentences
     plain: Sentences
     told: Mapping[str, Sentences]
+    asked: Mapping[str, str] = {}
 
     def of(self, situation: str | None, *, heavy: bool) -> Sentences:
         """The sentences for a situation, or for what was told in none."""

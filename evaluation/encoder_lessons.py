@@ -214,11 +214,10 @@ class Curriculum:
     def _add_told(self) -> None:
         """What people tell who ask nothing, by situation."""
         number = {name: self.labels + at for at, name in enumerate(situation_fit.known())}
-        for row in situation_fit.rows("natural.jsonl"):
-            labels = tuple(number[name] for name in situation_fit.names(row))
-            if labels:
-                self.told.append(Belonging(row.text, row.earlier[-1:], labels))
-        self.told += [Belonging(row["text"], (), (number[row["situation"]],)) for row in situation_fit.written()]
+        for text, earlier, names in situation_fit.remarks():
+            if names:
+                before = tuple(one.content for one in earlier)
+                self.told.append(Belonging(text, before, tuple(number[name] for name in names)))
         self.labels += len(number)
 
 
@@ -480,7 +479,7 @@ def written(student: Student, model: bytes, cutter: PieceCutter, out: Path) -> N
         (torch.tensor(rows[:24]),),
         str(whole),
         input_names=["rows"],
-        output_names=["meaning", "sums"],
+        output_names=["meaning", "sums", "whole"],
         dynamic_axes={"rows": {0: "pieces"}},
         dynamo=False,
     )

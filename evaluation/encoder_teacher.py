@@ -165,16 +165,16 @@ class Student(nn.Module):  # type: ignore[misc]
 
 
 class Exported(nn.Module):  # type: ignore[misc]
-    """What is used: the vectors of one text's pieces in, its meaning and the sums of its heads out."""
+    """What is used: the vectors of one text's pieces in, its meaning, the sums of its heads, and what both are made of out."""
 
     def __init__(self, student: Student) -> None:
         super().__init__()
         self.student = student
 
-    def forward(self, rows: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    def forward(self, rows: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """`rows`: (pieces, width)."""
         pooled = self.student(rows[None])[0]
-        return functional.normalize(self.student.meaning(pooled), dim=0), self.student.sums(pooled)
+        return functional.normalize(self.student.meaning(pooled), dim=0), self.student.sums(pooled), pooled
 
 
 def state_of(model: Path) -> dict[str, torch.Tensor]:

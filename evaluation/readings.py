@@ -35,7 +35,8 @@ def figures(turns: Sequence[Any], arm: str) -> dict[str, int]:
 
 
 def main() -> None:
-    """Print one line for each state and group: by language and, where it was said, whether a message tells of danger."""
+    """Print one line for each way of answering (`before` and `after`, or others) and group: by language and, where it was said,
+    whether a message tells of danger."""
     file = Path(sys.argv[1]) if len(sys.argv) > 1 else CONVERSATIONS
     rows = [json.loads(line) for line in read_text(file).splitlines()]
     said = [(row["lang"], turn) for row in rows for turn in row["turns"]]
@@ -48,7 +49,7 @@ def main() -> None:
     for name, turns in groups.items():
         if not turns:
             continue
-        for arm in ("before", "after"):
+        for arm in (key for key, one in turns[0].items() if isinstance(one, dict)):
             found = figures(turns, arm)
             low, high = wilson(found["useful"], len(turns)) or (0.0, 0.0)
             counts = ", ".join(f"{key} {count}" for key, count in found.items())

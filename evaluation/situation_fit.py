@@ -1,4 +1,4 @@
-"""Learn what people tell who ask nothing: writes `config/situations.npy` and `config/situations.fits.npy`.
+"""Learn what people tell who ask nothing: writes `config/situations.hidden.npy`, `.npy` and `.fits.npy`.
 
     python -m evaluation.situation_fit            # learns, writes, then measures authors who are kept back
     python -m evaluation.situation_fit --measure  # only that, with the weights that are there
@@ -11,33 +11,34 @@ others a sentence would do, readers said (`fits`).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize
-from scipy.special import log_softmax, softmax
+from scipy.special import softmax
 
-from engine import Message, Role, Situation, SituationReading, TextEncoder, meanings
+from engine import SITUATIONS_HIDDEN as HIDDEN
+from engine import Message, Role, Situation, SituationReading, TextEncoder, wholes
 from evaluation.meaning_lessons import prepared, rows_in
 from evaluation.natural_messages import ReadMessage, read_messages
 from evaluation.urgency_training import ROOT
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
+Layer = np.ndarray[Any, np.dtype[np.float32]]
 Places = Sequence[tuple[int, ...]]
 Remark = tuple[str, tuple[Message, ...], tuple[str, ...]]
 """What somebody told, the message before it, and the situations that readers gave it, none where none fits."""
 
 DATA = ROOT / "evaluation" / "data" / "situations"
 PLACE = ROOT / "config" / "situations"
-PENALTY = 3e-5
+STEPS, AT_ONCE, RATE, DROPPED, PENALTY = 1500, 512, 1e-3, 0.5, 0.05
 
 
 def main() -> None:
     """Write, and measure; or only measure."""
     reading = SituationReading.load(PLACE, prepared(__doc__, train))
-    told(reading, [(row.text, before(row), names(row)) for row in rows("kept_back.jsonl")], "natural")
+    told(reading, [(row.text, before(row), names_in(row.said)) for row in rows("kept_back.jsonl")], "natural")
     told(reading, [(row["text"], (), (row["situation"],)) for row in rows_in(DATA / "written_kept_back")], "written")
     rated(reading)
 
@@ -74,14 +75,23 @@ def rows(*patterns: str) -> Iterator[ReadMessage]:
     yield from read_messages(*patterns, folder=DATA)
 
 
+def remarks() -> list[Remark]:
+    """All that is learnt from: natural remarks that readers sorted, or their authors, and those written for each."""
+    some: list[Remark] = [(row.text, before(row), names_in(row.said)) for row in rows("natural.jsonl")]
+    for row in rows_in(DATA / "remarks"):
+        earlier = tuple(Message(role=Role.USER, content=one) for one in row["before"])
+        some.append((row["text"], earlier, names_in(row)))
+    return some + [(row["text"], (), (row["situation"],)) for row in written()]
+
+
 def written() -> list[dict[str, str]]:
     """What authors wrote for each situation."""
     return rows_in(DATA / "written")
 
 
-def names(row: ReadMessage) -> tuple[str, ...]:
+def names_in(said: Mapping[str, Any]) -> tuple[str, ...]:
     """The situations that fit a remark; none where it asks, tells of danger, or none of ours does."""
-    return tuple(name for name in str(row.said["situation"]).split("/") if name in known())
+    return tuple(name for name in str(said["situation"]).split("/") if name in known())
 
 
 @cache
@@ -95,25 +105,41 @@ def before(row: ReadMessage) -> tuple[Message, ...]:
     return tuple(Message(role=Role.USER, content=one) for one in row.earlier[-1:])
 
 
-def learnt(meant: Floats, places: Places, count: int) -> Floats:
-    """Weights and constants of a row each: likelihoods whose sum over the fitting ones is greatest."""
-    wanted = np.zeros((len(places), count))
+def learnt(read: Layer, places: Places, count: int) -> tuple[Layer, Layer]:
+    """The two layers, a constant in the last place of each row: likelihoods whose sum over the fitting ones is greatest, by steps
+    after Kingma & Ba 2015 (arXiv 1412.6980), with numbers left out at random (Srivastava et al. 2014, JMLR 15)."""
+    wanted = np.zeros((len(places), count), dtype=np.float32)
     for at, some in enumerate(places):
         wanted[at, list(some)] = 1 / len(some)
-    wide = np.hstack([meant, np.ones((len(meant), 1))])
-
-    def loss(flat: Floats) -> tuple[float, Floats]:
-        weights = flat.reshape(count, -1)
-        sums = wide @ weights.T
-        wrong = (softmax(sums, axis=1) - wanted) / len(wide)
-        square = PENALTY * float((weights[:, :-1] ** 2).sum())
-        slope = wrong.T @ wide
-        slope[:, :-1] += 2 * PENALTY * weights[:, :-1]
-        return float(-(wanted * log_softmax(sums, axis=1)).sum() / len(wide)) + square, slope.ravel()
-
-    start = np.zeros(count * wide.shape[1])
-    found = minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": 300})
-    return np.asarray(found.x.reshape(count, -1))
+    middle, spread = read.mean(axis=0), read.std(axis=0) + 1e-6
+    wide = ((read - middle) / spread).astype(np.float32)
+    fuller, dice = np.float32(1 / (1 - DROPPED)), np.random.default_rng(1)
+    layers = [
+        np.hstack([dice.normal(0, size[1] ** -0.5, size), np.zeros((size[0], 1))]).astype(np.float32)
+        for size in ((HIDDEN, wide.shape[1]), (count, HIDDEN))
+    ]
+    slopes, squares = ([np.zeros_like(one) for one in layers] for _ in range(2))
+    for step in range(STEPS):
+        chosen = dice.integers(len(wide), size=AT_ONCE)
+        shown = wide[chosen] * (dice.random((AT_ONCE, wide.shape[1])) >= DROPPED) * fuller
+        inner = shown @ layers[0][:, :-1].T + layers[0][:, -1]
+        kept = (inner > 0) * (dice.random(inner.shape) >= DROPPED) * fuller
+        wrong = (softmax(inner * kept @ layers[1][:, :-1].T + layers[1][:, -1], axis=1) - wanted[chosen]) / AT_ONCE
+        back = wrong @ layers[1][:, :-1] * kept
+        for at, slope in enumerate(
+            (
+                np.column_stack([back.T @ shown, back.sum(axis=0)]),
+                np.column_stack([wrong.T @ (inner * kept), wrong.sum(axis=0)]),
+            )
+        ):
+            slopes[at] += 0.1 * (slope - slopes[at])
+            squares[at] += 0.001 * (slope**2 - squares[at])
+            way = slopes[at] / (1 - 0.9 ** (step + 1)) / (np.sqrt(squares[at] / (1 - 0.999 ** (step + 1))) + 1e-8)
+            rate = RATE * (1 - step / STEPS)
+            layers[at][:, :-1] *= 1 - rate * PENALTY
+            layers[at] -= rate * way
+    first = layers[0][:, :-1] / spread
+    return np.column_stack([first, layers[0][:, -1] - first @ middle]), layers[1]
 
 
 def fitting() -> Floats:
@@ -136,14 +162,13 @@ def fitting() -> Floats:
 
 def train(encoder: TextEncoder) -> None:
     """Learn from the authors in view, and write."""
-    number = {name: at for at, name in enumerate(known())}
-    remarks: list[Remark] = [(row.text, before(row), names(row)) for row in rows("natural.jsonl")]
-    remarks += [(row["text"], (), (row["situation"],)) for row in written()]
-    meant = np.array(
-        [meanings(encoder, text, [one.content for one in earlier]) for text, earlier, _ in remarks], dtype=np.float64
+    number, some = {name: at for at, name in enumerate(known())}, remarks()
+    read = np.array(
+        [wholes(encoder, text, [one.content for one in earlier]) for text, earlier, _ in some], dtype=np.float32
     )
-    places = [tuple(number[name] for name in some) or (len(number),) for _, _, some in remarks]
-    np.save(PLACE.with_suffix(".npy"), learnt(meant, places, len(number) + 1).astype(np.float32))
+    places = [tuple(number[name] for name in names) or (len(number),) for _, _, names in some]
+    for end, layer in zip((".hidden.npy", ".npy"), learnt(read, places, len(number) + 1), strict=True):
+        np.save(PLACE.with_suffix(end), layer.astype(np.float16))
     np.save(PLACE.with_suffix(".fits.npy"), fitting().astype(np.float16))
 
 

@@ -35,6 +35,7 @@ from engine import (
     Prompts,
     ReferralTexts,
     RuleBook,
+    Situation,
     Texts,
     UnreachableModel,
     conflicting_dangers,
@@ -246,15 +247,23 @@ def _unscoped(running: Application) -> Iterator[Finding]:
 
 
 def _untold(running: Application) -> Iterator[Finding]:
-    """Languages of the guide that lack sentences for what people tell."""
+    """Languages of the guide that lack sentences for what people tell, or the questions that follow them."""
+    situations = running.situations.situations
     for language, texts in sorted(running.guide_texts.items()):
-        if lacking := [one for one in running.situations.situations if one not in texts.remarks.told]:
-            problem = f"No sentences in {language!r} for what people tell: {', '.join(lacking[:3])}"
-            problem += f" and {len(lacking) - 3} more." if len(lacking) > 3 else "."
-            file = running.settings.config_folder / "guide" / f"{language}.yaml"
-            yield _lacking(
-                file, problem, "Write them below `remarks`, `told`; until then one for whatever was told is said."
-            )
+        file = running.settings.config_folder / "guide" / f"{language}.yaml"
+        for what, wanted, there, remedy in (
+            ("sentences", situations, texts.remarks.told, "`told`; until then one for whatever was told is said"),
+            ("questions", _asked(situations), texts.remarks.asked, "`asked`; until then nothing is asked back"),
+        ):
+            if lacking := [one for one in wanted if one not in there]:
+                problem = f"No {what} in {language!r} for what people tell: {', '.join(lacking[:3])}"
+                problem += f" and {len(lacking) - 3} more." if len(lacking) > 3 else "."
+                yield _lacking(file, problem, f"Write them below `remarks`, {remedy}.")
+
+
+def _asked(situations: Mapping[str, Situation]) -> tuple[str, ...]:
+    """The questions that follow what people tell, each once."""
+    return tuple(dict.fromkeys(one.ask for one in situations.values() if one.ask))
 
 
 def _corrections(path: Path, bases: Mapping[str, KnowledgeBase]) -> Iterator[Finding]:

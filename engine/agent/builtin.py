@@ -126,17 +126,19 @@ class QuotingAgent:
         if not task.faint:
             return self.texts.asking(task.danger, task.emergency)
         heavy = understood.reading.heavy
-        said = self.guide.remark(task.message, task.earlier, task.language, heavy=heavy)
-        return self.guide.said(task.language).remark_asked.format(remark=said)
+        remark = self.guide.remark(task.message, task.earlier, task.language, heavy=heavy)
+        return self.guide.said(task.language).remark_asked.format(remark=remark.said)
 
     def _remark(self, task: AgentTask, understood: Understood, own: tuple[Offer, ...]) -> Draft:
-        """One kind sentence, and what may be of use; never a quotation."""
-        said = self.guide.remark(task.message, task.earlier, task.language, heavy=understood.reading.heavy)
+        """One kind sentence, and what may be of use, or an open question back; never a quotation."""
+        remark = self.guide.remark(task.message, task.earlier, task.language, heavy=understood.reading.heavy)
         near = self._tells_of_something(task, understood)
         offers = self.guide.offers(understood.meant, task.language, most=FURTHER - len(own)) if near else ()
         offers = (*own, *offers)
         if offers:
-            said = self.guide.said(task.language).remark_offer.format(remark=said)
+            said = self.guide.said(task.language).remark_offer.format(remark=remark.said)
+        else:
+            said = remark.said if task.contacts else " ".join(filter(None, remark))
         return Draft(reply=said, fixed=True, offers=offers, handoff=self._handoff(task))
 
     def _tells_of_something(self, task: AgentTask, understood: Understood) -> bool:

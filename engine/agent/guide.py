@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 from engine.agent.kinds import MessageKinds, MessageReading
 from engine.agent.passages import already_shown
@@ -21,7 +22,7 @@ from engine.language.encoder import TextEncoder
 from engine.retrieval.scope import ScopeReading
 from engine.retrieval.sections import OFFERED, SectionHit, SectionSearch, SectionsFound
 from engine.stakes import Stakes
-from engine.texts import GuideTexts
+from engine.texts import GuideTexts, Remarks
 from engine.types import Message, Offer, Role
 from engine.urgency.person import about_another, about_self
 
@@ -46,6 +47,9 @@ PLAINLY = 0.35
 """With so large a share a section on a grave subject is offered to somebody who has not named it in our words."""
 LEAST_LIKE = 0.1
 """What shares less with a section by words is not quoted: among few sections one always leads."""
+OF_ANY = {True: "yourself_with_it", False: "you_yourself"}
+"""What somebody is asked whose remark fits no situation, by whether it plainly weighs: of 33 such remarks one reader found 12
+answered usefully with such a question, and none with "What else would you like to share?"."""
 FURTHER = 3
 """So many further questions stand below an answer."""
 
@@ -80,6 +84,13 @@ class Understood:
     def away(self) -> bool:
         """Whether nothing that was found is near enough to be offered."""
         return self.found.near < OFFERED_FROM or not self.found.here
+
+
+class Remark(NamedTuple):
+    """A kind sentence to what was told, and an open question that may follow it, or none."""
+
+    said: str
+    question: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -145,10 +156,12 @@ class Guide:
         )
         return Understood(reading=self.kinds.of(message, earlier, language), found=found, hits=fresh)
 
-    def remark(self, message: str, earlier: Sequence[Message], language: str, *, heavy: bool) -> str:
+    def remark(self, message: str, earlier: Sequence[Message], language: str, *, heavy: bool) -> Remark:
         """One kind sentence to somebody who tells something, in its situation, that was not among the last ones."""
         told = None if self.situations is None else self.situations.of(message, earlier, heavy=heavy)
-        return _not_said_lately(self.said(language).remarks.of(told, heavy=heavy), earlier)
+        remarks = self.said(language).remarks
+        asked = OF_ANY[heavy] if told is None or self.situations is None else self.situations.situations[told].ask
+        return Remark(_not_said_lately(remarks.of(told, heavy=heavy), earlier), _unasked(remarks, asked, earlier))
 
     def taken_up(self, message: str, earlier: Sequence[Message], language: str) -> str:
         """A sentence to what is told after a danger; empty where no situation is likely enough."""
@@ -215,6 +228,14 @@ class Guide:
 def _not_said_lately(sentences: Sequence[str], earlier: Sequence[Message]) -> str:
     shown = [one.content for one in earlier if one.role is Role.ASSISTANT][-len(sentences) + 1 :]
     return next((one for one in sentences if not any(one in said for said in shown)), sentences[0])
+
+
+def _unasked(remarks: Remarks, asked: str, earlier: Sequence[Message]) -> str:
+    """A question back, or none: nobody is questioned in two replies running, nor asked the same twice in a chat."""
+    shown = [one.content for one in earlier if one.role is Role.ASSISTANT]
+    just = any(one in said for one in remarks.asked.values() for said in shown[-1:])
+    question = remarks.asked.get(asked, "")
+    return "" if just or any(question in said for said in shown) else question
 
 
 def _was_shown(source: Source, section: Section, shown: Sequence[str]) -> bool:

@@ -20,7 +20,7 @@ class AgentTask:
     `requested` what the agent itself asked for.
     `objection` is why the last draft was sent back, `may_request` whether more sources can still be asked for.
     `faint`: what there is of urgency is a faint suspicion. `danger`: what it seems to be about.
-    `danger_told`: somebody's danger was told in one of the last turns.
+    `danger_told`: somebody's danger was told in one of the last turns. `contacts`: contacts will stand below the usual answer.
     `belief_likely`: a belief may be told as a fact, too unsure for `delusional_framing`.
     `missing`: questions that the last draft left unanswered. `section`: the source and section that the person has tapped.
     `language`: that of the message. `facts`: what is true of the service, where the message seems to ask for it.
@@ -42,6 +42,7 @@ class AgentTask:
     faint: bool = False
     danger: Kind = Kind.UNCLEAR
     danger_told: bool = False
+    contacts: bool = False
     objection: str | None = None
     may_request: bool = True
     missing: tuple[str, ...] = ()

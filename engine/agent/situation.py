@@ -19,7 +19,7 @@ from pydantic import RootModel
 
 from engine.files import read_yaml
 from engine.language.encoder import TextEncoder
-from engine.language.meaning_heads import meanings, weights_in
+from engine.language.meaning_heads import weights_in, wholes
 from engine.settings import Strict
 from engine.types import Message
 from engine.urgency.classifier import said_before
@@ -36,12 +36,14 @@ class Mood(StrEnum):
 class Situation(Strict):
     """What somebody may tell, or, `wide`, sentences that fit several such things and that nobody sorts a remark by.
 
-    `about`: what belongs to it and what does not, for whoever sorts remarks; `after`: it is named only after a danger that is
+    `about`: what belongs to it and what does not, for whoever sorts remarks; `ask`: which question may follow its sentences, none
+    where one would be out of place; `after`: it is named only after a danger that is
     being dealt with, as its sentences would talk past one that is not.
     """
 
     mood: Mood
     about: str = ""
+    ask: str = ""
     after: bool = False
     wide: bool = False
 
@@ -50,9 +52,11 @@ class Situations(RootModel[dict[str, Situation]]):
     """All of them by name, in the order of the weights: `config/situations.yaml`."""
 
 
+HIDDEN = 256
+"""The numbers of the hidden layer."""
 WORTH = -0.3
-"""From this worth on a sentence is said in place of one that fits whatever was told: of 271 natural remarks so answered
-two readers each found 212 answered fittingly and 17 oddly (`python -m evaluation.situation_fit --measure`)."""
+"""From this worth on a sentence is said in place of one that fits whatever was told: of 265 natural remarks so answered
+two readers each found 209 answered fittingly and 18 oddly (`python -m evaluation.situation_fit --measure`)."""
 LIGHTLY, AGAINST = 0.4, 0.2
 """So much more it must be worth where its mood is light, as most of what was odd was a smile at what is sad; and where another
 reading of how a message weighs speaks against its mood."""
@@ -62,25 +66,33 @@ reading of how a message weighs speaks against its mood."""
 class SituationReading:
     """Weighs a remark against each situation, and whose sentence would do best; nothing of it is kept.
 
-    `weights`: a row for each situation that remarks are sorted by and a last one for none of them: what each number of the two
-    meanings counts, and a constant. `fits`: a row for each one that has sentences, a column for each of these rows: from 1, its
-    sentences fit what was told, by 0, they do no harm, to -1, they are odd.
+    Two layers: `hidden`, a row for each of its numbers: what each number of the two readings, alone and after the message before,
+    counts for it, and a constant; `weights`, a row for each situation that remarks are sorted by and a last one for none of them:
+    what each number of the hidden layer counts, and a constant. `fits`: a row for each one that has sentences, a column for each
+    of these rows: from 1, its sentences fit what was told, by 0, they do no harm, to -1, they are odd.
     """
 
     situations: Mapping[str, Situation]
     encoder: TextEncoder
+    hidden: NDArray[np.float32] = field(repr=False)
     weights: NDArray[np.float32] = field(repr=False)
     fits: NDArray[np.float32] = field(repr=False)
 
     @classmethod
     def load(cls, path: Path, encoder: TextEncoder) -> Self:
-        """Read the three files of a path without an ending; raises ConfigurationError naming what is missing or broken."""
+        """Read the four files of a path without an ending; raises ConfigurationError naming what is missing or broken."""
         situations = cls.described(path)
         learnt = sum(not one.wide for one in situations.values()) + 1
         by = "evaluation.situation_fit"
-        weights = weights_in(path.with_suffix(".npy"), (learnt, 2 * encoder.description.dims + 1), trained_by=by)
-        fits = weights_in(path.with_suffix(".fits.npy"), (len(situations), learnt), trained_by=by)
-        return cls(situations, encoder, weights, fits.astype(np.float32))
+        shapes = {
+            ".hidden.npy": (HIDDEN, 2 * encoder.width + 1),
+            ".npy": (learnt, HIDDEN + 1),
+            ".fits.npy": (len(situations), learnt),
+        }
+        read = [
+            weights_in(path.with_suffix(end), shape, trained_by=by).astype(np.float32) for end, shape in shapes.items()
+        ]
+        return cls(situations, encoder, *read)
 
     @staticmethod
     def described(path: Path) -> dict[str, Situation]:
@@ -89,8 +101,10 @@ class SituationReading:
 
     def likelihoods(self, message: str, earlier: Sequence[Message]) -> NDArray[np.float32]:
         """How likely each situation is, in order, and last that it is none of them; together 1."""
-        meant = meanings(self.encoder, message, said_before(earlier)[-1:])
-        sums = self.weights[:, :-1] @ meant + self.weights[:, -1]
+        inner = np.maximum(
+            self.hidden[:, :-1] @ wholes(self.encoder, message, said_before(earlier)[-1:]) + self.hidden[:, -1], 0
+        )
+        sums = self.weights[:, :-1] @ inner + self.weights[:, -1]
         shares = np.exp(sums - sums.max())
         return np.asarray(shares / shares.sum(), dtype=np.float32)
 

@@ -70,10 +70,11 @@ class EncoderDescription(BaseModel):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TextReading:
-    """One window of a text: its `meaning`, of length one, and the sum of each head."""
+    """One window of a text: its `meaning`, of length one, the sum of each head, and the `whole` that both are made of."""
 
     meaning: Floats
     sums: Mapping[str, float]
+    whole: Floats
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,6 +122,11 @@ class TextEncoder:
             reason = "The language model cannot be read."
             raise ConfigurationError(reason, file=folder, remedy=REMEDY) from cause
 
+    @property
+    def width(self) -> int:
+        """How many numbers a `whole` has."""
+        return int(self.rows.shape[1])
+
     @cached_property
     def _windows(self) -> Callable[[str, str], tuple[TextReading, ...]]:
         return once_a_turn(self._read)
@@ -136,7 +142,7 @@ class TextEncoder:
             return windows[0]
         meaning = of_length_one(np.sum([one.meaning for one in windows], axis=0, keepdims=True))[0]
         sums = {name: sum(one.sums[name] for one in windows) / len(windows) for name in self.description.heads}
-        return TextReading(meaning=meaning, sums=sums)
+        return TextReading(meaning=meaning, sums=sums, whole=np.mean([one.whole for one in windows], axis=0))
 
     def meanings(self, lines: Sequence[str]) -> UnitRows:
         """A row for each line of a knowledge base; those that came with the model are not read again."""
@@ -159,8 +165,9 @@ class TextEncoder:
     def _window(self, pieces: Sequence[int]) -> TextReading:
         at = np.array([*pieces, self.description.end])
         rows = self.rows[at].astype(np.float32) * self.scales[at, None]
-        meaning, sums = self.session.run(None, {"rows": rows})
-        return TextReading(meaning=meaning, sums=dict(zip(self.description.heads, map(float, sums), strict=True)))
+        meaning, sums, whole = self.session.run(None, {"rows": rows})
+        told = dict(zip(self.description.heads, map(float, sums), strict=True))
+        return TextReading(meaning=meaning, sums=told, whole=whole)
 
 
 @dataclass(frozen=True, kw_only=True)

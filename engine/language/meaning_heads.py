@@ -94,3 +94,8 @@ def weights_in(file: Path, shape: tuple[int, int], *, trained_by: str) -> Floats
 def meanings(encoder: TextEncoder, message: str, before: Sequence[str] = ()) -> Floats:
     """What a message means, alone and after what was said before it."""
     return np.concatenate([encoder.read(message).meaning, encoder.read(message, before).meaning])
+
+
+def wholes(encoder: TextEncoder, message: str, before: Sequence[str] = ()) -> Floats:
+    """All that the encoder makes of a message, alone and after what was said before it."""
+    return np.concatenate([encoder.read(message).whole, encoder.read(message, before).whole])

@@ -155,6 +155,7 @@ class Attempt:
             faint=urgency.faint,
             danger=urgency.kind,
             danger_told=conversation.danger.told is not None,
+            contacts=self._contacts_alone(conversation, urgency),
             may_request=settings.limits.source_requests > 0 and not asked.above,
             section=asked.section,
             language=asked.language,
@@ -165,12 +166,12 @@ class Attempt:
 
     def _weight(self, conversation: Conversation, urgency: Urgency) -> UrgencyLevel:
         """How far the agent is told of danger: where contacts alone are shown below, the usual answer stands above them."""
-        line = (
-            help_due(conversation.danger, urgency) is Help.LINE
-            if self.team.built_in
-            else urgency.faint and not urgency.heavy
-        )
-        return UrgencyLevel.NONE if line else urgency.level
+        return UrgencyLevel.NONE if self._contacts_alone(conversation, urgency) else urgency.level
+
+    def _contacts_alone(self, conversation: Conversation, urgency: Urgency) -> bool:
+        if self.team.built_in:
+            return help_due(conversation.danger, urgency) is Help.LINE
+        return urgency.faint and not urgency.heavy
 
     async def _found(self, conversation: Conversation, text: str) -> tuple[Hit, ...]:
         """The candidates of a search: the configured number, one more when the message asks several things.

@@ -56,8 +56,8 @@ def test_the_authors_who_are_kept_back_are_not_trained_on() -> None:
 
 
 def test_hardly_an_answer_is_replaced_needlessly(unseen: dict[str, Any], in_view: dict[str, Any]) -> None:
-    """Of harmless messages one in two hundred at most gets the referral instead; of two authors in view, one in eighty."""
-    assert unseen["not_urgent"]["replaced"] <= 0.005 and in_view["not_urgent"]["replaced"] <= 0.0125
+    """Of harmless messages one in two hundred at most gets the referral instead; of two authors in view, one in a hundred."""
+    assert unseen["not_urgent"]["replaced"] <= 0.005 and in_view["not_urgent"]["replaced"] <= 0.01
 
 
 def test_few_harmless_messages_are_asked_about(unseen: dict[str, Any]) -> None:

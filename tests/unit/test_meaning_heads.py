@@ -124,6 +124,14 @@ def test_every_situation_has_its_sentences_in_each_language() -> None:
         assert all(len(set(some)) == len(some) >= 2 for some in texts.remarks.told.values())
 
 
+def test_every_question_back_is_there_in_each_language_and_cannot_be_answered_by_yes_or_no() -> None:
+    """What a situation asks back is one of the guide's questions, open and with one question mark, and no question is idle."""
+    asked = {one.ask for one in PARTS["situations"].situations.values()} - {""}
+    for language, texts in PARTS["guide_texts"].items():
+        assert set(texts.remarks.asked) == asked, language
+        assert all(one.count("?") == 1 and one.rstrip().endswith("?") for one in texts.remarks.asked.values())
+
+
 def test_relief_is_for_after_a_danger_alone() -> None:
     """What is only for after a danger is said to nobody else, however likely it seems: "a scare is over"."""
     known = PARTS["situations"]
@@ -180,11 +188,11 @@ def test_weights_that_are_broken_are_named_with_the_remedy(tmp_path: Path, broke
     assert file.name in str(failed.value) and "evaluation.response_fit" in str(failed.value)
 
 
-@pytest.mark.parametrize("name", ["situations.npy", "situations.fits.npy"])
+@pytest.mark.parametrize("name", ["situations.hidden.npy", "situations.npy", "situations.fits.npy"])
 @pytest.mark.parametrize("broken", ["npy", "shape", "gone"])
 def test_broken_weights_of_situations_are_named_with_the_remedy(tmp_path: Path, broken: str, name: str) -> None:
     """The same for what people tell, and for what fits it."""
-    for ending in ("yaml", "npy", "fits.npy"):
+    for ending in ("yaml", "hidden.npy", "npy", "fits.npy"):
         shutil.copy(Path(__file__).parents[2] / "config" / f"situations.{ending}", tmp_path)
     spoil(tmp_path / name, broken)
     with pytest.raises(ConfigurationError, match=rf"(?s){re.escape(name)}.*evaluation\.situation_fit"):

@@ -147,6 +147,29 @@ async def test_a_remark_never_gets_the_same_sentence_twice_in_a_row(shipped: Eng
     assert all(one != other for one, other in pairwise(said))
 
 
+async def test_a_question_back_is_no_questioning(shipped: Engine) -> None:
+    """Who tells something is now and then asked an open question: never in two replies running, no question a second time in the
+    chat, and none above questions to tap."""
+    conversation, asked = shipped.start(), list[str]()
+    questions = shipped.assistants["schizophrenia"].guide.said("en").remarks.asked.values()
+    for remark in (
+        "my mother is so proud that i am back at college",
+        "the dog slept on my feet all night",
+        "it rained the whole weekend and the roof leaks",
+        "my brother brought soup yesterday, he never does that",
+        "i got the job at the bakery",
+        "nobody at work knows about it",
+        "the bus was late again and i had to stand",
+        "i painted the kitchen yellow",
+    ):
+        turn = await shipped.respond(conversation, remark)
+        conversation = turn.conversation
+        asked.append(next((one for one in questions if one in turn.reply.text), ""))
+        assert not asked[-1] or not turn.offers, remark
+    assert any(asked) and not any(one and other for one, other in pairwise(asked))
+    assert len(set(filter(None, asked))) == sum(map(bool, asked))
+
+
 async def test_what_is_about_another_subject_is_declined_in_each_language(shipped: Engine) -> None:
     """No text of ours is offered to who asks for a recipe, a train or a sum."""
     for message in (
