@@ -134,12 +134,13 @@ class QuotingAgent:
         remark = self.guide.remark(task.message, task.earlier, task.language, heavy=understood.reading.heavy)
         near = self._tells_of_something(task, understood)
         offers = self.guide.offers(understood.meant, task.language, most=FURTHER - len(own)) if near else ()
-        offers = (*own, *offers)
+        offers, handoff = (*own, *offers), self._handoff(task)
         if offers:
             said = self.guide.said(task.language).remark_offer.format(remark=remark.said)
         else:
-            said = remark.said if task.contacts else " ".join(filter(None, remark))
-        return Draft(reply=said, fixed=True, offers=offers, handoff=self._handoff(task))
+            alone = task.contacts or handoff is not None
+            said = remark.said if alone else " ".join(filter(None, remark))
+        return Draft(reply=said, fixed=True, offers=offers, handoff=handoff)
 
     def _tells_of_something(self, task: AgentTask, understood: Understood) -> bool:
         """Whether what was found for a remark is near enough to be offered with it."""

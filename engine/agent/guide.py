@@ -158,9 +158,14 @@ class Guide:
 
     def remark(self, message: str, earlier: Sequence[Message], language: str, *, heavy: bool) -> Remark:
         """One kind sentence to somebody who tells something, in its situation, that was not among the last ones."""
-        told = None if self.situations is None else self.situations.of(message, earlier, heavy=heavy)
+        if self.situations is None:
+            return Remark(_not_said_lately(self.said(language).remarks.of(None, heavy=heavy), earlier), "")
+        told = self.situations.of(message, earlier, heavy=heavy)
         remarks = self.said(language).remarks
-        asked = OF_ANY[heavy] if told is None or self.situations is None else self.situations.situations[told].ask
+        if told is not None:
+            asked = self.situations.situations[told].ask
+        else:
+            asked = "" if self.situations.left_in_peace(message, earlier) else OF_ANY[heavy]
         return Remark(_not_said_lately(remarks.of(told, heavy=heavy), earlier), _unasked(remarks, asked, earlier))
 
     def taken_up(self, message: str, earlier: Sequence[Message], language: str) -> str:
