@@ -110,6 +110,7 @@ if TYPE_CHECKING:
         key_of,
     )
     from engine.language.encoder import HEADS as ENCODER_HEADS
+    from engine.language.encoder import OUTPUTS as ENCODER_OUTPUTS
     from engine.language.encoder import WINDOW as ENCODER_WINDOW
     from engine.language.human_claims import HumanClaims
     from engine.language.letters import legible, undisguised_words
@@ -254,6 +255,7 @@ __all__ = [
     "DOUBTFUL",
     "ENCODER_BEFORE",
     "ENCODER_HEADS",
+    "ENCODER_OUTPUTS",
     "ENCODER_WINDOW",
     "FORMAT",
     "HEADS",

@@ -35,6 +35,7 @@ from engine import (
     DANGER_HEADS,
     ENCODER_BEFORE,
     ENCODER_HEADS,
+    ENCODER_OUTPUTS,
     ENCODER_WINDOW,
     KIND_HEADS,
     MESSAGE_KINDS,
@@ -479,7 +480,7 @@ def written(student: Student, model: bytes, cutter: PieceCutter, out: Path) -> N
         (torch.tensor(rows[:24]),),
         str(whole),
         input_names=["rows"],
-        output_names=["meaning", "sums", "whole"],
+        output_names=list(ENCODER_OUTPUTS),
         dynamic_axes={"rows": {0: "pieces"}},
         dynamo=False,
     )

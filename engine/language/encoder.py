@@ -54,6 +54,8 @@ KIND_HEADS = ("asks", "tells", "social", "service", "heavy")
 eight are found where one in a hundred others is."""
 HEADS = (*DANGER_HEADS, *KIND_HEADS)
 """What the sums say."""
+OUTPUTS = ("meaning", "sums", "whole")
+"""What the model gives of a window."""
 
 
 class EncoderDescription(BaseModel):
@@ -107,12 +109,13 @@ class TextEncoder:
             options.intra_op_num_threads = options.inter_op_num_threads = 1
             options.enable_cpu_mem_arena = False
             options.log_severity_level = 3
+            # By its path: bytes that are handed over are kept beside what is made of them.
+            session = onnx.InferenceSession(str(folder / "encoder.onnx"), options, providers=["CPUExecutionProvider"])
+            if tuple(one.name for one in session.get_outputs()) != OUTPUTS:
+                raise ValueError("it gives what another version gave")
             return cls(
                 description=description,
-                # By its path: bytes that are handed over are kept beside what is made of them.
-                session=onnx.InferenceSession(
-                    str(folder / "encoder.onnx"), options, providers=["CPUExecutionProvider"]
-                ),
+                session=session,
                 pieces=SentencePieceProcessor(model_file=str(folder / "pieces.model")),
                 rows=np.load(folder / "rows.npy", mmap_mode="r"),
                 scales=np.load(folder / "scales.npy"),

@@ -119,3 +119,13 @@ def test_a_file_that_is_missing_or_broken_is_a_fault_of_the_configuration(tmp_pa
     (folder / name).unlink()
     with pytest.raises(ConfigurationError, match="encoder"):
         TextEncoder.load(folder)
+
+
+def test_a_model_of_another_version_is_refused_at_the_start(tmp_path: Path) -> None:
+    """A model that gives something else than this version reads is named before anybody writes."""
+    folder = tmp_path / "encoder"
+    shutil.copytree(SHIPPED, folder)
+    model = folder / "encoder.onnx"
+    model.write_bytes(model.read_bytes().replace(b"whole", b"other"))
+    with pytest.raises(ConfigurationError, match="encoder"):
+        TextEncoder.load(folder)
