@@ -39,6 +39,7 @@ def main() -> None:
     """Write, and measure; or only measure."""
     reading = SituationReading.load(PLACE, prepared(__doc__, train))
     told(reading, [(row.text, before(row), names_in(row.said)) for row in rows("kept_back.jsonl")], "natural")
+    told(reading, sorted_by_author("remarks_kept_back"), "by a further author")
     told(reading, [(row["text"], (), (row["situation"],)) for row in rows_in(DATA / "written_kept_back")], "written")
     rated(reading)
 
@@ -78,10 +79,16 @@ def rows(*patterns: str) -> Iterator[ReadMessage]:
 def remarks() -> list[Remark]:
     """All that is learnt from: natural remarks that readers sorted, or their authors, and those written for each."""
     some: list[Remark] = [(row.text, before(row), names_in(row.said)) for row in rows("natural.jsonl")]
-    for row in rows_in(DATA / "remarks"):
-        earlier = tuple(Message(role=Role.USER, content=one) for one in row["before"])
-        some.append((row["text"], earlier, names_in(row)))
+    some += sorted_by_author("remarks")
     return some + [(row["text"], (), (row["situation"],)) for row in written()]
+
+
+def sorted_by_author(folder: str) -> list[Remark]:
+    """Natural remarks that their authors sorted, once all were written."""
+    return [
+        (row["text"], tuple(Message(role=Role.USER, content=one) for one in row["before"]), names_in(row))
+        for row in rows_in(DATA / folder)
+    ]
 
 
 def written() -> list[dict[str, str]]:
