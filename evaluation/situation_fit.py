@@ -49,12 +49,17 @@ def told(reading: SituationReading, remarks: Sequence[Remark], what: str) -> Non
     at = {name: number for number, name in enumerate((*known(), ""))}
     rows_of = {name: number for number, name in enumerate(reading.situations)}
     found: Counter[int] = Counter()
+    in_peace = 0
     for text, earlier, fitting in remarks:
         if (named := reading.of(text, earlier)) is not None:
             said = max(float(reading.fits[rows_of[named], at[one]]) for one in fitting or ("",))
             found[(said > 0) - (said < 0)] += 1
+        else:
+            in_peace += reading.wants_peace(text, earlier)
     counts = f"one that fits {found[1]}, that does no harm {found[0]}, that is odd {found[-1]}"
-    print(f"{what}: {found.total()} of {len(remarks)} get a sentence of their own, {counts}")
+    print(
+        f"{what}: {found.total()} of {len(remarks)} get a sentence of their own, {counts}; {in_peace} others are asked nothing"
+    )
 
 
 def rated(reading: SituationReading) -> None:
@@ -80,7 +85,7 @@ def remarks() -> list[Remark]:
     """All that is learnt from: natural remarks that readers sorted, or their authors, and those written for each."""
     some: list[Remark] = [(row.text, before(row), names_in(row.said)) for row in rows("natural.jsonl")]
     some += sorted_by_author("remarks")
-    return some + [(row["text"], (), (row["situation"],)) for row in written()]
+    return some + [(row["text"], (), (row["situation"],)) for row in rows_in(DATA / "written")]
 
 
 def sorted_by_author(folder: str) -> list[Remark]:
@@ -89,11 +94,6 @@ def sorted_by_author(folder: str) -> list[Remark]:
         (row["text"], tuple(Message(role=Role.USER, content=one) for one in row["before"]), names_in(row))
         for row in rows_in(DATA / folder)
     ]
-
-
-def written() -> list[dict[str, str]]:
-    """What authors wrote for each situation."""
-    return rows_in(DATA / "written")
 
 
 def names_in(said: Mapping[str, Any]) -> tuple[str, ...]:

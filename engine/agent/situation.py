@@ -37,8 +37,8 @@ class Situation(Strict):
     """What somebody may tell, or, `wide`, sentences that fit several such things and that nobody sorts a remark by.
 
     `about`: what belongs to it and what does not, for whoever sorts remarks; `ask`: which question may follow its sentences, none
-    where one would be out of place; `after`: it is named only after a danger that is
-    being dealt with, as its sentences would talk past one that is not.
+    where one would be out of place; `after`: it is named only after a danger that is being dealt with, as its sentences would
+    talk past one that is not.
     """
 
     mood: Mood
@@ -57,9 +57,13 @@ HIDDEN = 256
 WORTH = -0.3
 """From this worth on a sentence is said in place of one that fits whatever was told: of 265 natural remarks so answered
 two readers each found 209 answered fittingly and 18 oddly (`python -m evaluation.situation_fit --measure`)."""
+OF_ANY = {True: "yourself_with_it", False: "you_yourself"}
+"""What is asked where a remark fits no situation, by whether it plainly weighs: of 33 such remarks one reader found 12 answered
+usefully with the first of these and none with "What else would you like to share?", another 4 with "How are you today?" and 1
+with "What would be useful to you?" (`python -m evaluation.readings evaluation/data/readings/remark_questions.jsonl`)."""
 IN_PEACE = 0.2
-"""From this likelihood of all situations without a question on nothing is asked of somebody whose remark fits none: 16 of the 290
-such remarks among 678 natural ones."""
+"""From this likelihood of all situations without a question on such a remark is asked nothing, one in sixteen of them
+(`python -m evaluation.situation_fit --measure`)."""
 LIGHTLY, AGAINST = 0.4, 0.2
 """So much more it must be worth where its mood is light, as most of what was odd was a smile at what is sad; and where another
 reading of how a message weighs speaks against its mood."""
@@ -115,12 +119,6 @@ class SituationReading:
         """What the sentences of each situation can be expected to do, from -1, odd, to 1, fitting."""
         return np.asarray(self.fits @ self.likelihoods(message, earlier), dtype=np.float32)
 
-    def left_in_peace(self, message: str, earlier: Sequence[Message]) -> bool:
-        """Whether a remark may well be one that nothing is asked after: "no im fine"."""
-        learnt = [one for one in self.situations.values() if not one.wide]
-        unasked = np.array([not one.ask for one in learnt])
-        return float(self.likelihoods(message, earlier)[:-1][unasked].sum()) >= IN_PEACE
-
     def of(
         self, message: str, earlier: Sequence[Message], *, heavy: bool | None = None, settled: bool = False
     ) -> str | None:
@@ -137,3 +135,16 @@ class SituationReading:
                 worth[at] -= AGAINST
         best = int(worth.argmax())
         return tuple(self.situations)[best] if worth[best] >= WORTH else None
+
+    def ask_after(self, named: str | None, message: str, earlier: Sequence[Message], *, heavy: bool) -> str:
+        """The name of the question that may follow what is said to a remark in a situation, or in none; empty where one would be
+        out of place."""
+        if named is not None:
+            return self.situations[named].ask
+        return "" if self.wants_peace(message, earlier) else OF_ANY[heavy]
+
+    def wants_peace(self, message: str, earlier: Sequence[Message]) -> bool:
+        """Whether a remark may well be one of those that nothing is asked after: "no im fine"."""
+        learnt = (one for one in self.situations.values() if not one.wide)
+        unasked = np.array([not one.ask for one in learnt])
+        return float(self.likelihoods(message, earlier)[:-1][unasked].sum()) >= IN_PEACE

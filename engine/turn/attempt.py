@@ -140,6 +140,7 @@ class Attempt:
         ids = (
             tuple(knowledge.sources) if whole else window(conversation, (hit.source for hit in found), settings.limits)
         )
+        contacts = self._contacts_alone(conversation, urgency)
         return AgentTask(
             assistant=settings,
             message=text,
@@ -151,11 +152,11 @@ class Attempt:
             high_stakes=self.filter.high_stakes(text),
             delusional_framing=urgency.delusional_framing,
             belief_likely=urgency.belief_likely,
-            urgency=self._weight(conversation, urgency),
+            urgency=UrgencyLevel.NONE if contacts else urgency.level,
             faint=urgency.faint,
             danger=urgency.kind,
             danger_told=conversation.danger.told is not None,
-            contacts=self._contacts_alone(conversation, urgency),
+            contacts=contacts,
             may_request=settings.limits.source_requests > 0 and not asked.above,
             section=asked.section,
             language=asked.language,
@@ -164,11 +165,8 @@ class Attempt:
             emergency=asked.emergency,
         )
 
-    def _weight(self, conversation: Conversation, urgency: Urgency) -> UrgencyLevel:
-        """How far the agent is told of danger: where contacts alone are shown below, the usual answer stands above them."""
-        return UrgencyLevel.NONE if self._contacts_alone(conversation, urgency) else urgency.level
-
     def _contacts_alone(self, conversation: Conversation, urgency: Urgency) -> bool:
+        """Whether contacts will stand below the usual answer, so that the agent is told of no danger."""
         if self.team.built_in:
             return help_due(conversation.danger, urgency) is Help.LINE
         return urgency.faint and not urgency.heavy

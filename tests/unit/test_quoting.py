@@ -170,20 +170,23 @@ async def test_a_question_back_is_no_questioning(shipped: Engine) -> None:
     assert len(set(filter(None, asked))) == sum(map(bool, asked))
 
 
-async def test_nothing_is_asked_of_who_wants_peace_nor_beside_another_question(shipped: Engine) -> None:
-    """Who is fine, is being asked whether to be passed on, or has contacts below, is asked no open question."""
-    questions = shipped.assistants["schizophrenia"].guide.said("en").remarks.asked.values()
-    for before, remark in (
+@pytest.mark.parametrize(
+    ("before", "remark"),
+    [
         ("i feel like they are watching me at work", "no im fine"),
-        ("my daughter came home from hospital today", "she slept straight away"),
-        ("i cant do this any more", "i have the tablets here"),
-    ):
-        conversation = (await shipped.respond(shipped.start(), before)).conversation
-        turn = await shipped.respond(conversation, remark)
-        asked = any(one in turn.reply.text for one in questions)
-        assert not asked or (turn.help is Help.NONE and turn.handoff is None and remark != "no im fine"), (
-            turn.reply.text
-        )
+        ("my daughter came home from hospital today", "she fell asleep straight away"),  # offered another assistant
+        ("i cant do this any more", "i have the tablets here"),  # with contacts below
+    ],
+)
+async def test_nothing_is_asked_of_who_wants_peace_nor_beside_another_question(
+    shipped: Engine, before: str, remark: str
+) -> None:
+    """Who is fine, is being asked whether to be passed on, or has contacts below, gets the sentence and no open question."""
+    guide, earlier = shipped.assistants["schizophrenia"].guide, shipped.start()
+    conversation = (await shipped.respond(earlier, before)).conversation
+    turn = await shipped.respond(conversation, remark)
+    assert remark == "no im fine" or turn.reply.handoff is not None or turn.help is Help.LINE
+    assert not turn.offers and not any(one in turn.reply.text for one in guide.said("en").remarks.asked.values())
 
 
 async def test_what_is_about_another_subject_is_declined_in_each_language(shipped: Engine) -> None:
